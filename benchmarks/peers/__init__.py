@@ -1,0 +1,12 @@
+"""Playhead beside the trackers people use, on the same machine in the same invocation.
+
+``python -m benchmarks.peers`` runs in Playhead's own environment. It gives every peer an environment under ``.peers/``,
+starts one worker process per measurement with that environment's Python, and prints a table per workload.
+
+- ``registry`` names the peers, their pinned packages and their environment variables,
+- ``environments`` makes and finds their virtual environments,
+- ``drive`` starts workers, kills them where the workload says so, and collects what they report,
+- ``report`` turns results into tables,
+- ``worker`` is the other side: it runs in the peer's Python and measures with ``workloads``,
+- ``workers/`` holds one adapter per peer, each with the few functions that ``adapter`` describes.
+"""

@@ -1,0 +1,117 @@
+"""Tables of figures, a row per peer, with how many times Playhead's figure each one is."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.peers.registry import BASELINE, PEERS
+
+Figures = Mapping[str, Any]
+#: Figures by peer; ``{"error": why}`` or ``{"absent": why}`` where there are none.
+Results = Mapping[str, Figures]
+
+
+@dataclass(frozen=True)
+class Table:
+    """How a workload's results are shown; the ratio column compares ``ratio_of``."""
+
+    title: str
+    columns: Mapping[str, Callable[[Figures], str]]
+    ratio_of: str
+
+
+def _number(key: str, form: str = ",.1f") -> Callable[[Figures], str]:
+    return lambda figures: "n/a" if figures[key] is None else format(figures[key], form)
+
+
+def _spread(key: str) -> Callable[[Figures], str]:
+    return lambda figures: f"{min(figures[key]):,}–{max(figures[key]):,}"
+
+
+def _points(figures: Figures) -> str:
+    return f"{figures['points']:,}" + (" (scaled)" if figures["scaled"] else "")
+
+
+TABLES: Mapping[str, Table] = {
+    "call": Table(
+        "One log call of ten scalars, back to back",
+        {
+            "calls": _number("calls", ",d"),
+            "CPU µs median": _number("cpu_us_median"),
+            "CPU µs p99": _number("cpu_us_p99"),
+            "wall µs median": _number("wall_us_median"),
+            "wall µs p99": _number("wall_us_p99"),
+            "finish s": _number("finish_s", ".2f"),
+        },
+        "cpu_us_median",
+    ),
+    "kill": Table(
+        "Points lost to kill -9, one scalar every 2 ms",
+        {
+            "kills": _number("kills", "d"),
+            "acknowledged": _spread("acknowledged"),
+            "lost": _spread("lost"),
+            "lost a kill": lambda figures: format(sum(figures["lost"]) / figures["kills"], ",.1f"),
+        },
+        "",
+    ),
+    "million": Table(
+        "One million points, ten a call (slow peers stopped by the clock and scaled)",
+        {
+            "points logged": _points,
+            "CPU s": _number("cpu_s"),
+            "wall s": _number("wall_s"),
+            "bytes a point": _number("bytes_per_point"),
+            "peak MB": _number("peak_mb", ",.0f"),
+        },
+        "cpu_s",
+    ),
+    "list": Table(
+        "Runs listed, each with ten parameters and ten metrics",
+        {
+            "runs": _number("runs", ",d"),
+            "first 100, ms": _number("first_100_ms"),
+            "all, ms": _number("all_ms"),
+            "all with parameters, ms": _number("all_with_parameters_ms"),
+        },
+        "all_ms",
+    ),
+}
+
+
+def render(workload: str, results: Results) -> str:
+    """Draw the table of one workload as Markdown that also reads well in a terminal."""
+    table = TABLES[workload]
+    ratio = [f"÷ Playhead ({table.ratio_of})"] if table.ratio_of else []
+    rows = [["peer", *table.columns, *ratio]]
+    rows += [_row(table, peer.title, results[peer.name], results) for peer in PEERS if peer.name in results]
+    titles = {peer.name: peer.title for peer in PEERS}
+    notes = [f"{titles[name]}: {why}\n" for name, figures in results.items() for why in _excuses(figures).values()]
+    return "\n".join([f"## {table.title}\n", f"{_aligned(rows)}\n", *notes])
+
+
+def _row(table: Table, title: str, figures: Figures, results: Results) -> list[str]:
+    width = len(table.columns) + bool(table.ratio_of)
+    for excuse in _excuses(figures):
+        return [title, *[excuse] * width]
+    cells = [title, *(show(figures) for show in table.columns.values())]
+    return [*cells, _ratio(table.ratio_of, figures, results)] if table.ratio_of else cells
+
+
+def _excuses(figures: Figures) -> dict[str, str]:
+    words = {"error": "failed", "absent": "n/a"}
+    return {words[key]: figures[key] for key in words if key in figures}
+
+
+def _ratio(key: str, figures: Figures, results: Results) -> str:
+    baseline = results.get(BASELINE, {}).get(key)
+    return f"{figures[key] / baseline:,.2f}" if baseline else "?"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in rows
+    ]
+    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+    return "\n".join([lines[0], rule, *lines[1:]])

@@ -1,0 +1,1 @@
+"""One adapter per peer; see ``benchmarks.peers.adapter`` for what each offers."""

@@ -1,0 +1,202 @@
+"""Connections to the catalogue: opening, transactions, and what SQLite's errors mean for a user."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
+
+from playhead.catalog import migrations, schema
+from playhead.errors import Damaged, NotAStore, PlayheadError, ReadOnly, StoreLocked
+
+BUSY_SECONDS = 60
+POOL = 10
+
+_open: weakref.WeakSet[Database] = weakref.WeakSet()
+
+
+class Database:
+    """One catalogue file, opened for reading and writing or for reading alone.
+
+    Safe in threads: connections come from a pool, and the writers of one process take turns, so that they never wait
+    for each other inside SQLite.
+
+    Args:
+        path: The database file.
+        mode: `a` to read and write (the file is made if missing), `r` to read, `immutable` to read from a medium that
+            cannot change, where SQLite's locks and shared memory are impossible.
+        network: The file lies on a network file system, where write-ahead logging is unsafe: use a rollback journal.
+    """
+
+    def __init__(self, path: Path, mode: str = "a", *, network: bool = False) -> None:
+        self.path = path
+        self.mode = mode
+        self.network = network
+        self._turn = threading.Lock()
+        self._engine = self._make_engine()
+        _open.add(self)
+
+    def _make_engine(self) -> Engine:
+        engine = create_engine("sqlite://", creator=self.connect, poolclass=QueuePool, pool_size=POOL, max_overflow=20)
+        event.listen(engine, "connect", self._set_up)
+        event.listen(engine, "begin", _begin)
+        return engine
+
+    def connect(self) -> sqlite3.Connection:
+        """Open a bare connection, without pool or settings."""
+        query = {"a": "mode=rwc", "r": "mode=ro", "immutable": "immutable=1"}[self.mode]
+        return sqlite3.connect(
+            f"file:{quote(str(self.path))}?{query}",
+            uri=True,
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+
+    def _set_up(self, connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+        cursor = connection.cursor()
+        settings = ["foreign_keys=ON", "temp_store=MEMORY", "cache_size=-10000"]
+        if self.network:
+            settings += ["synchronous=FULL", "mmap_size=0"]
+        else:
+            settings += ["synchronous=NORMAL", "mmap_size=268435456"]
+        for setting in settings:
+            cursor.execute(f"PRAGMA {setting}")
+        cursor.close()
+
+    def prepare(self) -> None:
+        """Make or migrate the tables. Call it while holding the lock of the store.
+
+        Raises:
+            StoreTooNew: The tables are those of a later version.
+            Damaged: The file is not a database.
+        """
+        with self.read() as connection:
+            needed = migrations.pending(connection)
+        if not needed:
+            return
+        with self._meaning(), self._engine.connect() as connection:
+            driver = connection.connection.dbapi_connection
+            assert driver is not None
+            cursor = driver.cursor()
+            cursor.execute(f"PRAGMA application_id={schema.APPLICATION_ID}")
+            cursor.execute(f"PRAGMA journal_mode={'DELETE' if self.network else 'WAL'}")
+            cursor.close()
+        for name in needed:
+            with self.write() as connection:
+                migrations.apply(connection, name)
+
+    def check(self) -> None:
+        """See that the tables are those of this version; writes nothing.
+
+        Raises:
+            StoreTooNew: They are those of a later one, or, in a store open for reading, of an earlier one.
+            Damaged: The file is not a database.
+        """
+        with self.read() as connection:
+            if migrations.pending(connection):
+                raise ReadOnly(
+                    f"{self.path} is from an earlier version; open the store once with mode='a' to migrate it"
+                )
+
+    @contextlib.contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Give a connection on which every query sees one state of the catalogue."""
+        with self._meaning(), self._engine.connect() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Give a connection within a transaction: committed at the end, undone by an exception.
+
+        The write lock is taken at the start, so that a transaction never fails half way because another process wrote.
+        """
+        if self.mode != "a":
+            raise ReadOnly(f"the store {self.path.parent} is open for reading; open it with mode='a' to change it")
+        with self._turn, self._meaning(), self._engine.connect() as connection:
+            with connection.execution_options(write=True).begin():
+                yield connection
+
+    @contextlib.contextmanager
+    def _meaning(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            translated = self.explain(error.orig)
+            if translated is None:
+                raise
+            raise translated from error
+        except sqlite3.Error as error:
+            translated = self.explain(error)
+            if translated is None:
+                raise
+            raise translated from error
+
+    def explain(self, error: BaseException | None) -> PlayheadError | OSError | None:
+        """Say what an error of SQLite means here; None for one that is a mistake of ours."""
+        code = getattr(error, "sqlite_errorcode", None)
+        if code is None:
+            return None
+        store = self.path.parent
+        if code == sqlite3.SQLITE_READONLY_DBMOVED or not self.path.exists():
+            return NotAStore(f"the catalogue {self.path} was moved or deleted while it was open; open the store again")
+        match code & 0xFF:
+            case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+                remedy = f"The runs are safe in their folders. Run: playhead rebuild --store {store}"
+                return Damaged(self.path, "an SQLite database", str(error), remedy)
+            case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+                return StoreLocked(f"another process has held {self.path} for {BUSY_SECONDS} s; is it stuck?")
+            case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
+                return ReadOnly(f"{self.path} cannot be written ({error}); open the store with mode='r' to read it")
+            case sqlite3.SQLITE_FULL:
+                return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+            case sqlite3.SQLITE_IOERR | sqlite3.SQLITE_CANTOPEN:
+                return OSError(errno.EIO, str(error), str(self.path))
+        return None
+
+    def checkpoint(self) -> None:
+        """Move the write-ahead log into the database, as far as readers allow."""
+        if self.mode != "a" or self.network:
+            return
+        with self._meaning(), self._engine.connect() as connection:
+            driver = connection.connection.dbapi_connection
+            assert driver is not None
+            cursor = driver.cursor()
+            cursor.execute("PRAGMA busy_timeout=0")
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            cursor.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
+            cursor.close()
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self._engine.dispose()
+        _open.discard(self)
+
+    def forget(self) -> None:
+        """Drop the connections without touching them: after a fork they belong to the parent."""
+        self._turn = threading.Lock()
+        self._engine.dispose(close=False)
+
+
+def _begin(connection: Connection) -> None:
+    immediate = connection.get_execution_options().get("write", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+
+
+def _after_fork() -> None:
+    for database in list(_open):
+        database.forget()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,192 @@
+"""What the names of the `where` language mean for runs.
+
+| name | is |
+|---|---|
+| `id`, `project`, `name`, `status`, `notes`, `hostname`, `exit_reason` | text |
+| `created_at`, `started_at`, `ended_at`, `updated_at`, `deleted_at` | a time: seconds, or '2026-11-15 08:30' |
+| `duration` | seconds |
+| `best`, `best_step`, `best_metric` | the best value of the primary metric, its step, the metric's name |
+| `points` | how many metric values were logged |
+| `tags` | asked by `'baseline' in tags` |
+| `config.lr`, `summary.note` | a config or summary value, dotted as deep as it lies |
+| `metric.loss` | the last value of a metric; also `min.loss`, `max.loss` |
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Column, ColumnElement, and_, func, literal, select
+
+from playhead.catalog.schema import run_tags, run_values, runs, series
+from playhead.catalog.where import Field, Value
+from playhead.errors import BadQuery, NotFound
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "like": lambda column, pattern: column.like(pattern),
+}
+
+_TIMES = {"created_at", "started_at", "ended_at", "updated_at", "deleted_at"}
+_COLUMNS: dict[str, Column[Any]] = {
+    name: runs.c[name]
+    for name in ("id", "project", "name", "status", "notes", "hostname", "exit_reason", *sorted(_TIMES))
+} | {
+    "duration": runs.c.duration_seconds,
+    "best": runs.c.best_metric_value,
+    "best_step": runs.c.best_metric_step,
+    "best_metric": runs.c.best_metric_name,
+    "points": runs.c.metric_count,
+}
+_SERIES = {"metric": series.c.last_value, "min": series.c.min_value, "max": series.c.max_value}
+_HINT = "also config.KEY, summary.KEY, metric.NAME, min.NAME, max.NAME"
+
+
+def resolve(name: str) -> Field:
+    """Give the field of runs that a name means.
+
+    Raises:
+        NotFound: There is none.
+    """
+    head, _, rest = name.partition(".")
+    if head in ("config", "summary") and rest:
+        return KeyedField(name)
+    if head in _SERIES and rest:
+        return MetricField(rest, _SERIES[head])
+    if name in _COLUMNS:
+        return ColumnField(_COLUMNS[name], is_time=name in _TIMES)
+    if name == "tags":
+        return TagsField()
+    raise NotFound.among("field", name, [*_COLUMNS, "tags"], hint=_HINT)
+
+
+def order_by(text: str) -> list[ColumnElement[Any]]:
+    """Give what to sort runs by: a name, `-name` or `name desc` for the largest first; runs without it come last."""
+    name, _, direction = text.strip().removeprefix("-").partition(" ")
+    if direction.strip().lower() not in ("", "asc", "desc"):
+        raise BadQuery(f"cannot sort by {text!r}: write a name, or '-name' for the largest first")
+    falling = text.strip().startswith("-") or direction.strip().lower() == "desc"
+    head, _, rest = name.partition(".")
+    key: ColumnElement[Any]
+    if name in _COLUMNS:
+        key = _COLUMNS[name]
+    elif head in ("config", "summary") and rest:
+        one = select(func.coalesce(run_values.c.number, run_values.c.text))
+        key = one.where(run_values.c.run == runs.c.key, run_values.c.key == name).scalar_subquery()
+    elif head in _SERIES and rest:
+        newest = select(_SERIES[head]).where(series.c.run == runs.c.key, series.c.name == rest)
+        key = newest.order_by(series.c.last_ns.desc()).limit(1).scalar_subquery()
+    else:
+        raise NotFound.among("field", name, _COLUMNS, hint=_HINT)
+    ties = [runs.c.created_at.desc(), runs.c.id.desc()] if falling else [runs.c.created_at, runs.c.id]
+    ranked = key.desc() if falling else key.asc()
+    nullable = name not in ("id", "project", "name", "status", "created_at", "updated_at")
+    return [
+        *([ranked.nulls_last()] if nullable else [ranked]),
+        *(tie for tie in ties if name != "created_at" or tie is not ties[0]),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnField:
+    """A column of `runs`."""
+
+    column: Column[Any]
+    is_time: bool = False
+
+    def compare(self, operator: str, value: Value) -> ColumnElement[bool]:
+        """Compare; a run without a value fits no comparison."""
+        if value is None:
+            return self.column.is_(None) if operator == "=" else self.column.is_not(None)
+        if self.is_time and isinstance(value, str):
+            value = _seconds(value)
+        condition: ColumnElement[bool] = _OPERATORS[operator](self.column, value)
+        return and_(self.column.is_not(None), condition) if self.column.nullable else condition
+
+    def contains(self, value: Value) -> ColumnElement[bool]:
+        """Refuse: a column holds one value."""
+        raise BadQuery(f"{self.column.name} holds one value; write: {self.column.name} = {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedField:
+    """A config or summary value."""
+
+    key: str
+
+    def compare(self, operator: str, value: Value) -> ColumnElement[bool]:
+        """Compare with the number or the text under the key."""
+        owners = select(run_values.c.run).where(run_values.c.key == self.key)
+        if value is None:
+            has = runs.c.key.in_(owners.where((run_values.c.number.is_not(None)) | (run_values.c.text.is_not(None))))
+            return ~has if operator == "=" else has
+        column = run_values.c.text if isinstance(value, str) else run_values.c.number
+        bound = value if isinstance(value, str) else float(value)
+        return runs.c.key.in_(owners.where(_OPERATORS[operator](column, bound)))
+
+    def contains(self, value: Value) -> ColumnElement[bool]:
+        """Look for a value in a list, which the catalogue holds as JSON text."""
+        quoted = f'"{value}"' if isinstance(value, str) else str(value)
+        wrapped = (
+            literal(",").op("||")(func.substr(run_values.c.text, 2, func.length(run_values.c.text) - 2)).op("||")(",")
+        )
+        owners = select(run_values.c.run).where(run_values.c.key == self.key, run_values.c.text.like("[%"))
+        return runs.c.key.in_(owners.where(func.instr(wrapped, f",{quoted},") > 0))
+
+
+@dataclass(frozen=True, slots=True)
+class MetricField:
+    """The last, smallest or largest value of a metric."""
+
+    name: str
+    column: Column[Any]
+
+    def compare(self, operator: str, value: Value) -> ColumnElement[bool]:
+        """Compare; a run that never logged the metric fits no comparison."""
+        owners = select(series.c.run).where(series.c.name == self.name)
+        if value is None:
+            has = runs.c.key.in_(owners)
+            return ~has if operator == "=" else has
+        if isinstance(value, str):
+            raise BadQuery(f"metric {self.name!r} is a number and cannot be compared with the text {value!r}")
+        return runs.c.key.in_(owners.where(_OPERATORS[operator](self.column, float(value))))
+
+    def contains(self, value: Value) -> ColumnElement[bool]:
+        """Refuse: a metric's last value is one value."""
+        raise BadQuery(f"metric.{self.name} is one value; write: metric.{self.name} = {value!r}")
+
+
+class TagsField:
+    """The tags of a run."""
+
+    def compare(self, operator: str, value: Value) -> ColumnElement[bool]:
+        """Read `tags = 'x'` as having that tag; `tags is null` as having none."""
+        if value is None:
+            tagged = runs.c.key.in_(select(run_tags.c.run))
+            return ~tagged if operator == "=" else tagged
+        if operator not in ("=", "!=", "like"):
+            raise BadQuery("tags have no order; write: 'name' in tags")
+        having = select(run_tags.c.run).where(_OPERATORS["like" if operator == "like" else "="](run_tags.c.tag, value))
+        return ~runs.c.key.in_(having) if operator == "!=" else runs.c.key.in_(having)
+
+    def contains(self, value: Value) -> ColumnElement[bool]:
+        """Tell whether a run has the tag."""
+        if not isinstance(value, str):
+            raise BadQuery(f"a tag is text, not {value!r}")
+        return self.compare("=", value)
+
+
+def _seconds(text: str) -> float:
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        raise BadQuery(f"{text!r} is not a time; write '2026-11-15' or '2026-11-15 08:30'") from None

@@ -1,0 +1,78 @@
+"""SQL written by users: truly read-only, and stoppable."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from playhead import clock
+from playhead.catalog.database import Database
+from playhead.errors import BadQuery, QueryStopped
+
+Parameters = Sequence[Any] | Mapping[str, Any]
+
+_ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+_HARMLESS_PRAGMAS = {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "foreign_key_list"}
+_INSTRUCTIONS_BETWEEN_LOOKS = 20_000
+
+
+def query(
+    database: Database, sql: str, parameters: Parameters = (), *, timeout: float | None = None
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Run one SELECT.
+
+    Args:
+        database: The catalogue.
+        sql: The query, with `?` or `:name` for its parameters.
+        parameters: Their values.
+        timeout: Seconds after which the query is stopped; Ctrl-C stops it at any time.
+
+    Returns:
+        The names of the columns, and the rows.
+
+    Raises:
+        BadQuery: The query is wrong, or does anything but read.
+        QueryStopped: It ran past its time.
+    """
+    connection = database.connect()
+    try:
+        connection.execute("PRAGMA query_only=ON")
+        connection.execute("PRAGMA temp_store=MEMORY")
+        connection.set_authorizer(_authorize)
+        if timeout is not None:
+            deadline = clock.elapsed_ns() + int(timeout * clock.SECOND)
+            connection.set_progress_handler(lambda: clock.elapsed_ns() > deadline, _INSTRUCTIONS_BETWEEN_LOOKS)
+        else:
+            # Coming back to Python now and then is what lets Ctrl-C through.
+            connection.set_progress_handler(lambda: False, _INSTRUCTIONS_BETWEEN_LOOKS)
+        return _run(connection, sql, parameters)
+    except sqlite3.Error as error:
+        raise _explained(database, error, sql, timeout) from error
+    finally:
+        connection.close()
+
+
+def _run(connection: sqlite3.Connection, sql: str, parameters: Parameters) -> tuple[list[str], list[tuple[Any, ...]]]:
+    cursor = connection.execute(sql, parameters)
+    if cursor.description is None:
+        raise BadQuery("store.sql reads with SELECT; this statement gives no rows")
+    return [column[0] for column in cursor.description], cursor.fetchall()
+
+
+def _authorize(action: int, first: str | None, _second: str | None, _database: str | None, _trigger: str | None) -> int:
+    if action in _ALLOWED or (action == sqlite3.SQLITE_PRAGMA and first in _HARMLESS_PRAGMAS):
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY
+
+
+def _explained(database: Database, error: sqlite3.Error, sql: str, timeout: float | None) -> Exception:
+    code = getattr(error, "sqlite_errorcode", None)
+    if code == sqlite3.SQLITE_INTERRUPT:
+        return QueryStopped(f"the query ran longer than {timeout} s and was stopped: {sql}")
+    if code == sqlite3.SQLITE_AUTH:
+        return BadQuery(f"only reading is allowed here (SELECT): {sql}")
+    meaning = database.explain(error)
+    if meaning is not None:
+        return meaning
+    return BadQuery(f"{error} in: {sql}")

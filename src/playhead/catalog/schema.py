@@ -1,0 +1,164 @@
+"""The tables. Names and columns follow `docs/format.md`; integer keys keep a metric point at about 32 bytes."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.types import REAL
+
+APPLICATION_ID = 0x504C4159  # "PLAY": tells our database from any other
+
+STATUSES = ("running", "finished", "failed", "interrupted")
+
+metadata = MetaData()
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("project", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("created_at", REAL, nullable=False),
+    Column("updated_at", REAL, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("started_at", REAL),
+    Column("ended_at", REAL),
+    Column("exit_reason", Text),
+    Column("pid", Integer),
+    Column("python_version", Text),
+    Column("platform", Text),
+    Column("hostname", Text),
+    Column("best_metric_name", Text),
+    Column("best_metric_value", REAL),
+    Column("best_metric_step", Integer),
+    Column("best_metric_mode", Text),
+    Column("deleted_at", REAL),
+    Column("delete_reason", Text),
+    Column("run_dir", Text, nullable=False),
+    Column("duration_seconds", REAL),
+    Column("metric_count", Integer, nullable=False, server_default="0"),
+    Column("notes", Text, nullable=False, server_default=""),
+    CheckConstraint(f"status IN {STATUSES}", name="runs_status"),
+    Index("idx_runs_project", "project", "created_at"),
+    Index("idx_runs_status", "status", "created_at"),
+    Index("idx_runs_created", "created_at", "id"),
+    Index("idx_runs_deleted", "deleted_at"),
+    Index("idx_runs_best", "best_metric_value"),
+    Index("idx_runs_best_name", "best_metric_name", "best_metric_value"),
+    Index("idx_runs_name", "name"),
+)
+
+run_tags = Table(
+    "run_tags",
+    metadata,
+    Column("run", ForeignKey("runs.key", ondelete="CASCADE"), primary_key=True),
+    Column("tag", Text, primary_key=True),
+    Index("idx_run_tags_tag", "tag"),
+    sqlite_with_rowid=False,
+)
+
+# Config and summary, flattened to dotted keys and typed, so that a filter uses an index. A value is a number or a text;
+# a key with neither is null.
+run_values = Table(
+    "run_values",
+    metadata,
+    Column("run", ForeignKey("runs.key", ondelete="CASCADE"), primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("number", REAL),
+    Column("text", Text),
+    Index("idx_run_values_number", "key", "number"),
+    Index("idx_run_values_text", "key", "text"),
+    sqlite_with_rowid=False,
+)
+
+# One metric of one recording process of one run, in one stage, with what a list of runs shows of it.
+series = Table(
+    "series",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("run", ForeignKey("runs.key", ondelete="CASCADE"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("stage", Text, nullable=False, server_default=""),
+    Column("part", Integer, nullable=False, server_default="1"),
+    Column("points", Integer, nullable=False, server_default="0"),
+    Column("last_ns", Integer),
+    Column("last_step", Integer),
+    Column("last_value", REAL),
+    Column("min_value", REAL),
+    Column("min_step", Integer),
+    Column("max_value", REAL),
+    Column("max_step", Integer),
+    UniqueConstraint("run", "name", "stage", "part"),
+    Index("idx_series_name", "name", "last_value"),
+)
+
+# Clustered by series and time: one metric of one run is one stretch of the file. A NULL value is NaN, which SQLite
+# cannot store; the infinities are stored as they are.
+points = Table(
+    "points",
+    metadata,
+    Column("series", ForeignKey("series.key", ondelete="CASCADE"), primary_key=True),
+    Column("ts_ns", Integer, primary_key=True),
+    Column("step", Integer, nullable=False),
+    Column("value", REAL),
+    sqlite_with_rowid=False,
+)
+
+media = Table(
+    "media",
+    metadata,
+    Column("run", ForeignKey("runs.key", ondelete="CASCADE"), primary_key=True),
+    Column("part", Integer, primary_key=True),
+    Column("ts_ns", Integer, primary_key=True),
+    Column("step", Integer),
+    Column("kind", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("caption", Text),
+    sqlite_with_rowid=False,
+)
+
+# How far each event file has been indexed, committed together with what was indexed: nothing twice, nothing missed.
+sources = Table(
+    "sources",
+    metadata,
+    Column("run", ForeignKey("runs.key", ondelete="CASCADE"), primary_key=True),
+    Column("part", Integer, primary_key=True),
+    Column("offset", Integer, nullable=False),
+    Column("last_ns", Integer, nullable=False, server_default="0"),
+    Column("last_step", Integer, nullable=False, server_default="0"),
+    Column("bad_lines", Integer, nullable=False, server_default="0"),
+    sqlite_with_rowid=False,
+)
+
+migrations = Table(
+    "migrations",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("applied_at", REAL, nullable=False),
+)
+
+VIEWS = {
+    # The name and columns under which other programs know runs.
+    "experiments": """
+        SELECT id, project, name, created_at, updated_at, status, started_at, ended_at, exit_reason, pid,
+               python_version, platform, hostname,
+               best_metric_name, best_metric_value, best_metric_step, best_metric_mode, deleted_at,
+               delete_reason, run_dir, duration_seconds, metric_count
+        FROM runs""",
+    "metrics": """
+        SELECT runs.id AS experiment_id, points.ts_ns / 1e9 AS timestamp, series.name AS metric_name,
+               points.value AS metric_value, points.step AS step, nullif(series.stage, '') AS stage,
+               points.ts_ns / 1e9 AS recorded_at, points.ts_ns AS ts_ns, series.part AS part
+        FROM runs JOIN series ON series.run = runs.key JOIN points ON points.series = series.key""",
+}

@@ -1,0 +1,360 @@
+"""The only place that writes files.
+
+Three promises, on which everything above stands:
+
+- `replace` gives a file its new content whole or not at all, also through a power cut.
+- `Appender.append` adds all of the bytes or none: a short write is cut off again before the error is raised.
+- Every change passes `_before`, where tests install a hook that fails, shortens or kills at the n-th one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+TEMPORARY_SUFFIX = ".tmp"
+_MOST_BUFFERS = 1024  # what the kernel takes in one call
+
+StrPath = str | os.PathLike[str]
+
+
+class Hook(Protocol):
+    """Called before each change of the disk: raise an `OSError` to fail it, or end the process."""
+
+    def __call__(self, operation: str, path: str, size: int) -> int | None:
+        """See one operation coming.
+
+        Args:
+            operation: `create`, `write`, `fsync`, `rename`, `truncate`, `unlink`, `mkdir` or `touch`.
+            path: The file or folder.
+            size: The bytes of a write, else 0.
+
+        Returns:
+            How many bytes a write may write before it comes up short; None for all.
+        """
+
+
+_hook: Hook | None = None
+
+
+@contextlib.contextmanager
+def hooked(hook: Hook) -> Iterator[None]:
+    """Let a hook see every change of the disk made by this process."""
+    global _hook
+    before, _hook = _hook, hook
+    try:
+        yield
+    finally:
+        _hook = before
+
+
+def _before(operation: str, path: StrPath, size: int = 0) -> int | None:
+    return None if _hook is None else _hook(operation, os.fspath(path), size)
+
+
+def _write_all(fd: int, path: StrPath, buffers: Sequence[bytes | memoryview]) -> None:
+    pending = [memoryview(buffer).cast("B") for buffer in buffers]
+    while pending:
+        limit = _before("write", path, sum(map(len, pending)))
+        if limit is not None:
+            os.write(fd, b"".join(pending)[:limit])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(path))
+        written = os.writev(fd, pending[:_MOST_BUFFERS])
+        while pending and written >= len(pending[0]):
+            written -= len(pending.pop(0))
+        if written:
+            pending[0] = pending[0][written:]
+
+
+def sync(fd: int, path: StrPath) -> None:
+    """Wait until what was written through a descriptor is on the medium."""
+    _before("fsync", path)
+    os.fsync(fd)
+
+
+def sync_folder(path: StrPath) -> None:
+    """Wait until the names in a folder are on the medium."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        sync(fd, path)
+    finally:
+        os.close(fd)
+
+
+def temporary_beside(path: StrPath) -> Path:
+    """Name a file that no other writer names, in the folder of `path`, hidden from readers."""
+    path = Path(path)
+    # The name is cut so that a long one stays within the 255 bytes of common file systems.
+    return path.with_name(f".{path.name[:64]}.{os.getpid()}-{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
+
+
+def is_temporary(name: str) -> bool:
+    """Tell whether a name was made by `temporary_beside`: a leftover of a crash once its writer is gone."""
+    return name.startswith(".") and name.endswith(TEMPORARY_SUFFIX)
+
+
+def replace(path: StrPath, data: bytes, *, durable: bool = True) -> None:
+    """Give a file new content at once: readers see the old or the new, never a part.
+
+    Args:
+        path: The file; its folder exists.
+        data: The whole content.
+        durable: Also wait for the medium, file and folder; the content then survives a power cut.
+    """
+    temporary = temporary_beside(path)
+    try:
+        _write_new(temporary, data, durable=durable)
+        rename(temporary, path)
+    except OSError:
+        _discard(temporary)
+        raise
+    if durable:
+        sync_folder(temporary.parent)
+
+
+def create(path: StrPath, data: bytes, *, durable: bool = True) -> None:
+    """Make a file that must not exist yet; like `replace`, it appears whole or not at all.
+
+    Raises:
+        FileExistsError: It does.
+    """
+    temporary = temporary_beside(path)
+    try:
+        _write_new(temporary, data, durable=durable)
+        _before("rename", path)
+        os.link(temporary, path)  # unlike a rename, a link never replaces
+    finally:
+        _discard(temporary)
+    if durable:
+        sync_folder(temporary.parent)
+
+
+def _write_new(path: StrPath, data: bytes, *, durable: bool) -> None:
+    _before("create", path)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        _write_all(fd, path, [data])
+        if durable:
+            sync(fd, path)
+    finally:
+        os.close(fd)
+
+
+def _discard(path: StrPath) -> None:
+    # An error that led here is the one to report; a leftover is hidden from readers and collected later.
+    with contextlib.suppress(OSError):
+        remove(path)
+
+
+def copy(source: StrPath, target: StrPath, *, durable: bool = True) -> None:
+    """Copy a file into a new one; the target appears whole or not at all."""
+    temporary = temporary_beside(target)
+    try:
+        _before("create", temporary)
+        with open(source, "rb") as reader, open(temporary, "xb") as writer:
+            _copy_bytes(reader, writer)
+            if durable:
+                sync(writer.fileno(), temporary)
+        rename(temporary, target)
+    except OSError:
+        _discard(temporary)
+        raise
+    if durable:
+        sync_folder(Path(target).parent)
+
+
+def _copy_bytes(reader: BinaryIO, writer: BinaryIO) -> None:
+    while block := reader.read(1 << 20):
+        _write_all(writer.fileno(), writer.name, [block])
+
+
+def rename(source: StrPath, target: StrPath) -> None:
+    """Move a file or a folder over `target` in one step."""
+    _before("rename", target)
+    os.rename(source, target)
+
+
+def make_folders(path: StrPath, *, durable: bool = True) -> None:
+    """Make a folder and the missing ones above it."""
+    path = Path(path)
+    missing = [path, *path.parents]
+    missing = missing[: next((n for n, folder in enumerate(missing) if folder.is_dir()), len(missing))]
+    for folder in reversed(missing):
+        _before("mkdir", folder)
+        try:
+            os.mkdir(folder)
+        except FileExistsError:  # another process may be making the same one
+            if not folder.is_dir():
+                raise
+        if durable:
+            sync_folder(folder.parent)
+
+
+def make_folder(path: StrPath) -> None:
+    """Make a folder that must not exist yet.
+
+    Raises:
+        FileExistsError: It does.
+    """
+    _before("mkdir", path)
+    os.mkdir(path)
+
+
+def remove(path: StrPath) -> None:
+    """Remove a file; one that is gone already is fine."""
+    _before("unlink", path)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def remove_tree(path: StrPath) -> None:
+    """Remove a folder and all in it; links are removed, never followed."""
+    _before("unlink", path)
+    shutil.rmtree(path)
+
+
+def remove_empty(folder: StrPath) -> bool:
+    """Remove a folder if nothing is in it; tell whether it went."""
+    _before("unlink", folder)
+    try:
+        os.rmdir(folder)
+    except OSError:
+        return False
+    return True
+
+
+def truncate(path: StrPath, size: int) -> None:
+    """Cut a file to its first `size` bytes, and wait for the medium."""
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        _before("truncate", path)
+        os.ftruncate(fd, size)
+        sync(fd, path)
+    finally:
+        os.close(fd)
+
+
+def touch(path: StrPath) -> None:
+    """Set the modification time of a file to now."""
+    _before("touch", path)
+    os.utime(path)
+
+
+@contextlib.contextmanager
+def locked(path: StrPath, *, wait: bool = True) -> Iterator[bool]:
+    """Hold an exclusive lock on a file, given back by the kernel when the process ends.
+
+    Args:
+        path: A file or folder that exists.
+        wait: Wait for the lock; else yield False at once where somebody holds it.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield _flock(fd, wait=wait)
+    finally:
+        os.close(fd)
+
+
+def _flock(fd: int, *, wait: bool) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+class Appender:
+    """A file that only grows.
+
+    When `append` returns, the bytes are in the kernel: a kill of the process loses nothing. After `sync`, a power cut
+    does not either.
+
+    Args:
+        path: The file; made if it is missing.
+        exclusive: Be its one writer: refuse with `BlockingIOError` while another holds the file. Writers that share a
+            file cannot take a part of an append back, since bytes of others may lie behind it.
+    """
+
+    # `_end` is where the append under way will end. It differs from `size` only during one, and after one that raised.
+    __slots__ = ("_end", "_exclusive", "_fd", "path", "size")
+
+    def __init__(self, path: StrPath, *, exclusive: bool = True) -> None:
+        self.path = os.fspath(path)
+        self._exclusive = exclusive
+        _before("create", path)
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        if exclusive and not _flock(self._fd, wait=False):
+            self.close()
+            raise BlockingIOError(errno.EWOULDBLOCK, "another writer holds this file", self.path)
+        self.size = self._end = os.fstat(self._fd).st_size
+
+    def append(self, data: bytes) -> int:
+        """Add bytes at the end; all of them or none.
+
+        Returns:
+            The offset of the first one.
+
+        Raises:
+            OSError: Nothing was added.
+        """
+        start = self.size
+        if _hook is not None or self._end != start:
+            return self.append_all([data])
+        # The quick way: one call to the kernel, taken by nearly every append.
+        self._end = end = start + len(data)
+        written = os.write(self._fd, data)
+        if written != len(data):
+            self._write([memoryview(data)[written:]])
+        self.size = end
+        return start
+
+    def append_all(self, buffers: Sequence[bytes | memoryview]) -> int:
+        """Add several buffers as one; otherwise as `append`."""
+        self.settle()
+        start = self.size
+        self._end = end = start + sum(memoryview(buffer).nbytes for buffer in buffers)
+        self._write(buffers)
+        self.size = end
+        return start
+
+    def _write(self, buffers: Sequence[bytes | memoryview]) -> None:
+        try:
+            _write_all(self._fd, self.path, buffers)
+        except OSError:
+            self._end = -1
+            # The first error is the one to report; where the cut fails too, the next append tries it again.
+            with contextlib.suppress(OSError):
+                self.settle()
+            raise
+
+    def settle(self) -> None:
+        """Bring `size` and the file together after an append that raised; each append begins with it.
+
+        A part of an append is cut off. Where a signal's exception came just after the last byte, the append stays and
+        `size` says so: somebody may have read it.
+        """
+        if self._end == self.size:
+            return
+        found = os.fstat(self._fd).st_size
+        if self._exclusive and self.size < found != self._end:
+            _before("truncate", self.path)
+            os.ftruncate(self._fd, self.size)
+            found = self.size
+        self.size = self._end = found
+
+    def sync(self) -> None:
+        """Wait until everything appended is on the medium."""
+        sync(self._fd, self.path)
+
+    def close(self) -> None:
+        """Give the file back; what was appended stays. Closing twice is fine."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1

@@ -1,0 +1,143 @@
+"""Every error that Playhead raises on purpose.
+
+    PlayheadError
+    ├── NotAStore                     the folder is something else, or is not there
+    ├── StoreTooNew                   written by a later format; says which version is needed
+    ├── StoreLocked                   somebody else holds what was asked for
+    ├── ReadOnly        (+ OSError)   a write to a store that was opened for reading
+    ├── NotFound        (+ KeyError)  lists what exists
+    ├── Exists          (+ ValueError)
+    ├── BadName         (+ ValueError)
+    ├── BadRef          (+ ValueError)
+    ├── BadQuery        (+ ValueError) points at the character
+    ├── QueryStopped    (+ TimeoutError)
+    ├── OutOfOrder      (+ ValueError)
+    ├── WrongShape      (+ ValueError)
+    ├── WrongType       (+ ValueError, TypeError)
+    ├── Closed          (+ RuntimeError)
+    │   └── Forked                    a forked child holds its parent's recording
+    ├── Damaged                       path, what was expected, what was found
+    └── MissingExtra    (+ ImportError) names the install command
+
+Each also is the built-in error that fits, so that code which knows nothing of Playhead catches what it expects. A
+message says what was asked, what was found, where, and what to do next.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+
+class PlayheadError(Exception):
+    """Base of all errors of this library."""
+
+    def __str__(self) -> str:
+        """Give the message itself; `KeyError` among the parents would print its repr."""
+        return str(self.args[0]) if self.args else ""
+
+
+class NotAStore(PlayheadError):
+    """The folder is not a Playhead store."""
+
+
+class StoreTooNew(PlayheadError):
+    """The store was written by a later version of Playhead."""
+
+
+class StoreLocked(PlayheadError):
+    """Another process holds what was asked for."""
+
+
+class ReadOnly(PlayheadError, OSError):
+    """A write was asked of a store that is open for reading only."""
+
+
+class NotFound(PlayheadError, KeyError):
+    """What was asked for is not there."""
+
+    @classmethod
+    def among(cls, what: str, asked: object, existing: Iterable[object], *, hint: str = "") -> NotFound:
+        """Build the error with a list of what exists, cut where it grows long.
+
+        Args:
+            what: The kind of thing, such as "run" or "metric".
+            asked: What the caller asked for.
+            existing: What there is.
+            hint: A next step, added at the end.
+        """
+        names = [str(name) for name in existing]
+        shown = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+        text = f"no {what} {asked!r}; " + (f"there is: {shown}" if names else f"there is no {what} at all")
+        return cls(f"{text}. {hint}" if hint else text)
+
+
+class Exists(PlayheadError, ValueError):
+    """What was to be made is there already."""
+
+
+class BadName(PlayheadError, ValueError):
+    """A name that cannot be a project, a run, a metric or a file."""
+
+
+class BadRef(PlayheadError, ValueError):
+    """The text is not the address of a sample."""
+
+
+class BadQuery(PlayheadError, ValueError):
+    """A `where` text or an SQL query that cannot be understood; the message shows where."""
+
+
+class QueryStopped(PlayheadError, TimeoutError):
+    """A query ran past its time limit and was stopped."""
+
+
+class OutOfOrder(PlayheadError, ValueError):
+    """A time or a step that does not increase."""
+
+
+class WrongShape(PlayheadError, ValueError):
+    """An array of another shape than those before it."""
+
+
+class WrongType(PlayheadError, ValueError, TypeError):
+    """A value of a type that cannot be recorded here."""
+
+
+class Closed(PlayheadError, RuntimeError):
+    """The object has ended and takes nothing more."""
+
+
+class Forked(Closed):
+    """A forked child tried to record into the run of its parent."""
+
+
+class Damaged(PlayheadError):
+    """A file does not hold what it must.
+
+    Args:
+        path: The damaged file.
+        expected: What should have been there.
+        found: What was there.
+        remedy: What to do about it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], expected: str, found: str, remedy: str = "") -> None:
+        text = f"{os.fspath(path)} is damaged: expected {expected}, found {found}"
+        super().__init__(f"{text}. {remedy}" if remedy else text)
+        self.path = os.fspath(path)
+        self.expected = expected
+        self.found = found
+
+
+class MissingExtra(PlayheadError, ImportError):
+    """A feature needs a package that is not installed.
+
+    Args:
+        module: The module that could not be imported.
+        extra: The extra of this package that brings it.
+    """
+
+    def __init__(self, module: str, extra: str) -> None:
+        super().__init__(f"this needs {module}, which is not installed. Run: pip install 'playhead[{extra}]'")
+        self.extra = extra

@@ -1,0 +1,68 @@
+"""Images of a run, as files in its `media/` folder."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import secrets
+from pathlib import Path
+from typing import Any
+
+from playhead import clock, disk
+from playhead.errors import WrongShape, WrongType
+
+_KEY = re.compile(r"[^\w.-]+")
+
+
+def save_image(folder: Path, key: str, image: Any) -> Path:
+    """Save an image under a name of its own: milliseconds, six hex digits, the key.
+
+    Args:
+        folder: The run's media folder; made if missing.
+        key: The image's name.
+        image: An array, a PIL image or the path of a file.
+    """
+    disk.make_folders(folder, durable=False)
+    stem = f"{clock.now_ns() // 1_000_000}_{secrets.token_hex(3)}_{_KEY.sub('_', key)[:100]}"
+    if isinstance(image, (str, os.PathLike)):
+        source = Path(image)
+        target = folder / f"{stem}{source.suffix.lower()}"
+        disk.copy(source, target)
+        return target
+    target = folder / f"{stem}.png"
+    disk.replace(target, _png(image))
+    return target
+
+
+def _png(image: Any) -> bytes:
+    from PIL import Image
+
+    if not isinstance(image, Image.Image):
+        image = Image.fromarray(_pixels(image))
+    buffer = io.BytesIO()
+    image.save(buffer, format="PNG", compress_level=1)
+    return buffer.getvalue()
+
+
+def _pixels(image: Any) -> Any:
+    import numpy as np
+
+    if hasattr(image, "detach"):  # a torch tensor, perhaps on a GPU
+        image = image.detach().cpu().numpy()
+    array = np.asarray(image)
+    if array.dtype == object or array.dtype.kind in "USV":
+        raise WrongType(f"an image is an array, a PIL image or a path, not {type(image).__name__}")
+    if array.ndim == 3 and array.shape[2] == 1:
+        array = array[:, :, 0]
+    if not (array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (3, 4))) or 0 in array.shape:
+        raise WrongShape(f"an image has shape (height, width) or (height, width, 1, 3 or 4), not {array.shape}")
+    if array.dtype == np.bool_:
+        return array.astype(np.uint8) * 255
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all() or array.min() < 0 or array.max() > 1:
+            raise WrongType("a float image has values from 0 to 1; scale it, or convert it to uint8")
+        return (array * 255 + 0.5).astype(np.uint8)
+    if array.dtype != np.uint8:
+        raise WrongType(f"an image is uint8 or float, not {array.dtype}; convert it first")
+    return np.ascontiguousarray(array)

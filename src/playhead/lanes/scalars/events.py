@@ -1,0 +1,260 @@
+"""Lines of `events.jsonl`: one JSON object an event, `{"ts": seconds, "type": …, "data": {…}}`.
+
+A metrics event holds its values beside `global_step` and, where given, `stage`. `ts` has nine decimals: a float to
+other programs, exact nanoseconds to us.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from playhead import clock, disk, layout, strictjson
+from playhead.errors import WrongType
+
+METRICS = "metrics"
+IMAGE = "image"
+
+# Keys of a metrics event that are not metrics.
+STEP, STAGE, TIME = "global_step", "stage", "time"
+
+_PLAIN = frozenset((float, int))
+
+
+class Event(NamedTuple):
+    """One line, read."""
+
+    ts_ns: int
+    type: str
+    data: dict[str, Any]
+
+
+class EventWriter:
+    """Appends events to one file. When a call returns, its line is in the kernel and survives kill -9.
+
+    Not safe in threads: whoever records holds a lock.
+
+    Args:
+        path: The file.
+        after_ns: The newest stamp that exists.
+        last_step: The step after which automatic ones go on.
+    """
+
+    def __init__(self, path: Path, *, after_ns: int = 0, last_step: int = 0) -> None:
+        self._file = disk.Appender(path)
+        self._stamps = clock.Stamps(after_ns)
+        self.step = last_step
+        self._names: set[str] = set()
+        self._tails: dict[str | None, bytes] = {None: b"}}\n"}
+
+    def metrics(self, values: Mapping[str, Any], step: int | None = None, stage: str | None = None) -> None:
+        """Append values of one instant.
+
+        Raises:
+            WrongType: A value is not a number, or a step not an integer. Nothing was written.
+            BadName: A name cannot be a metric.
+        """
+        # The straight way: a dict of known names and plain finite numbers. All else takes `_admitted`.
+        body = None
+        if type(values) is dict and values.keys() <= self._names and _PLAIN.issuperset(map(type, values.values())):
+            total = sum(values.values())
+            if total - total == 0:  # neither NaN nor infinite, hence none of the values is
+                try:
+                    body = orjson.dumps(values)
+                except TypeError:  # an integer past 64 bits
+                    body = None
+        if body is None:
+            values, step, stage = self._admitted(values, step, stage)
+            body = orjson.dumps(values)
+        if step is None:
+            step = self.step + 1
+        elif type(step) is not int:
+            step = _integer(step)
+        tail = self._tails.get(stage)
+        if tail is None:
+            tail = self._tail(stage)
+        digits = b"%d" % self._stamps.next()
+        comma = b"," if values else b""
+        self._file.append(
+            b'{"ts":%b.%b,"type":"metrics","data":%b%b"global_step":%d%b'
+            % (digits[:-9], digits[-9:], body[:-1], comma, step, tail)
+        )
+        self.step = step
+
+    def other(self, type: str, data: Mapping[str, Any]) -> int:
+        """Append an event of another type.
+
+        Returns:
+            Its stamp.
+        """
+        stamp = self._stamps.next()
+        digits = b"%d" % stamp
+        head = b'{"ts":%b.%b,"type":%b,"data":' % (digits[:-9], digits[-9:], orjson.dumps(type))
+        self._file.append(head + strictjson.encode(strictjson.plain(data)) + b"}\n")
+        return stamp
+
+    def sync(self) -> None:
+        """Wait until every line is on the medium."""
+        self._file.sync()
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._file.close()
+
+    @property
+    def size(self) -> int:
+        """The bytes written so far."""
+        return self._file.size
+
+    @property
+    def last_ns(self) -> int:
+        """The newest stamp."""
+        return self._stamps.last
+
+    def _admitted(
+        self, values: Mapping[str, Any], step: int | None, stage: str | None
+    ) -> tuple[dict[str, Any], int | None, str | None]:
+        """Check names, turn every number into JSON, and take step and stage out of the values."""
+        if not isinstance(values, Mapping):
+            raise WrongType(f"log takes a mapping of names to numbers, not {type(values).__name__}")
+        numbers: dict[str, Any] = {}
+        for name, value in values.items():
+            if name in ("step", STEP):
+                step = _integer(value) if step is None else step
+            elif name == STAGE:
+                stage = str(value) if stage is None else stage
+            else:
+                numbers[layout.check_label(name, "metric name")] = strictjson.special(_number(name, value))
+        self._names.update(numbers)
+        self._names.discard(TIME)
+        return numbers, step, stage
+
+    def _tail(self, stage: str | None) -> bytes:
+        tail = b',"stage":%b}}\n' % orjson.dumps(layout.check_label(stage or "", "stage"))
+        if len(self._tails) < 100:
+            self._tails[stage] = tail
+        return tail
+
+
+def _number(name: str, value: Any) -> float | int:
+    kind = type(value)
+    if kind is float:
+        return float(value)
+    if kind is int or kind is bool:
+        return int(value) if -(2**63) <= value < 2**63 else float(value)
+    item = getattr(value, "item", None)  # NumPy and torch scalars, and arrays of one value
+    if item is not None and getattr(value, "size", 1) != 0:
+        try:
+            value = item()
+        except (ValueError, RuntimeError, TypeError):
+            raise WrongType(f"the value of {name!r} has shape {tuple(value.shape)}; log takes single numbers") from None
+    if isinstance(value, (int, float)):
+        return _number(name, float(value) if isinstance(value, float) else int(value))
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        hint = "; give it as 'name/key': number" if isinstance(value, Mapping) else ""
+        raise WrongType(f"the value of {name!r} is {value!r} ({type(value).__name__}), not a number{hint}") from None
+
+
+def _integer(step: Any) -> int:
+    if hasattr(step, "item"):
+        step = step.item()
+    if (
+        isinstance(step, (int, float))
+        and not isinstance(step, bool)
+        and abs(step) < 2**63  # NaN is not
+        and int(step) == step
+    ):
+        return int(step)
+    raise WrongType(f"a step is an integer, not {step!r}")
+
+
+def read(path: Path, offset: int, size: int) -> bytes:
+    """Read whole lines from an offset on, about `size` bytes of them; empty when there is no whole line."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return b""
+    try:
+        data = os.pread(fd, size, offset)
+        while b"\n" not in data:  # one line longer than `size`, or a torn last one
+            more = os.pread(fd, size, offset + len(data))
+            if not more:
+                return b""
+            data += more
+        return data[: data.rindex(b"\n") + 1]
+    finally:
+        os.close(fd)
+
+
+def parse(data: bytes, after_ns: int = 0) -> tuple[list[Event], int]:
+    """Parse whole lines.
+
+    Args:
+        data: Lines, each with its newline.
+        after_ns: The newest stamp before them; where stamps of another program do not increase, the next free ones are
+            given.
+
+    Returns:
+        The events, and how many lines were not events.
+    """
+    lines = data.split(b"\n")
+    lines.pop()
+    events, bad, last = [], 0, after_ns
+    for line, content in zip(lines, _decoded(lines), strict=True):
+        if not isinstance(content, dict) or not isinstance(content.get("data"), dict):
+            bad += bool(line.strip())
+            continue
+        stamp = _stamp(line, content)
+        if stamp is None:
+            bad += 1
+            continue
+        last = stamp if stamp > last else last + 1
+        events.append(Event(last, content.get("type", ""), content["data"]))
+    return events, bad
+
+
+def _decoded(lines: list[bytes]) -> Iterable[Any]:
+    try:
+        return orjson.loads(b"[" + b",".join(lines) + b"]")  # type: ignore[no-any-return]
+    except orjson.JSONDecodeError:
+        return [_decoded_line(line) for line in lines]
+
+
+def _decoded_line(line: bytes) -> Any:
+    try:
+        return strictjson.decode(line)
+    except strictjson.JSONDecodeError:
+        return None
+
+
+def _stamp(line: bytes, content: dict[str, Any]) -> int | None:
+    # Our own lines: ten digits of seconds, nine of nanoseconds, exactly.
+    if line[16:17] == b"." and line[26:27] == b"," and line[:6] == b'{"ts":':
+        return int(line[6:16] + line[17:26])
+    seconds = content.get("ts")
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 <= seconds < 2**33:
+        return None
+    return round(seconds * clock.SECOND)
+
+
+def torn_bytes(path: Path) -> int:
+    """Count the bytes after the last whole line: what a crash in the middle of a write left."""
+    try:
+        with path.open("rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            block = 1 << 16
+            for stop in range(end, 0, -block):
+                start = max(0, stop - block)
+                file.seek(start)
+                at = file.read(stop - start).rfind(b"\n")
+                if at >= 0:
+                    return end - (start + at + 1)
+            return end
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,204 @@
+"""Every path in a store, and the rules for names that become paths."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from playhead.errors import BadName
+
+MARKER = "playhead.json"
+DATABASE = "playhead.db"
+RECORDING = ".recording"
+TRASH = ".trash"
+RUNS = "runs"
+
+# Folders at the top of a store that hold lanes, not projects.
+LANES = ("artifacts", "episodes", "replay", "runs", "tables", "traces")
+
+MAX_NAME_BYTES = 200
+
+_WINDOWS_NAMES = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
+_UNSAFE = re.compile(r'[/\\:*?"<>|%]|^\.|[. ]$')
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+# Control, format (bidirectional marks, zero-width joiners), surrogate, private and unassigned characters, line and
+# paragraph separators: two names that look alike must not differ in what cannot be seen.
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+def check_label(name: str, what: str) -> str:
+    """Check a name that never becomes a path, such as a metric's, and bring it into Unicode's composed form.
+
+    Raises:
+        BadName: The name cannot be stored; the message says why.
+    """
+    if not isinstance(name, str):
+        raise BadName(f"a {what} is text, not {type(name).__name__}")
+    if not name.strip():
+        raise BadName(f"a {what} must not be empty")
+    if name != name.strip():
+        raise BadName(f"a {what} must not begin or end with white space: {name!r}")
+    bad = next((char for char in name if unicodedata.category(char) in _INVISIBLE), None)
+    if bad is not None:
+        raise BadName(f"the {what} {name[:40]!r} contains the invisible character U+{ord(bad):04X}; leave it out")
+    name = unicodedata.normalize("NFC", name)
+    size = len(name.encode())
+    if size > MAX_NAME_BYTES:
+        raise BadName(f"the {what} {name[:40]!r}… has {size} bytes; at most {MAX_NAME_BYTES} are allowed")
+    return name
+
+
+def check_name(name: str, what: str = "name") -> str:
+    """Check a name of a project or a run, from which a folder is made; otherwise as `check_label`.
+
+    Slashes are allowed within (`ablation/lr`): they do not become folders.
+
+    Raises:
+        BadName: The name cannot be stored; the message says why.
+    """
+    name = check_label(name, what)
+    if any(part.strip() in ("", ".", "..") for part in re.split(r"[/\\]", name)):
+        raise BadName(f"the {what} {name!r} reads as a path; use 'a' or 'a/b', not '..', '/a' or 'a//b'")
+    return name
+
+
+def check_run_id(run_id: str) -> str:
+    """Check an id, which is a part of file names and refs.
+
+    Raises:
+        BadName: It is not letters, digits, `_` and `-`, or too long.
+    """
+    if not isinstance(run_id, str) or not _RUN_ID.fullmatch(run_id) or _WINDOWS_NAMES.fullmatch(run_id):
+        raise BadName(
+            f"{run_id!r} cannot be a run id: use up to 128 letters, digits, '_' and '-', the first a letter or digit"
+        )
+    return run_id
+
+
+def folder_name(name: str, *, top: bool = False) -> str:
+    """Give the folder for a checked name: the name itself, with what file systems dislike percent-encoded.
+
+    Args:
+        name: A name that `check_name` gave.
+        top: The folder lies at the top of the store, where lanes have theirs.
+    """
+    encoded = _UNSAFE.sub(lambda match: _percent(match[0]), name)
+    if _WINDOWS_NAMES.fullmatch(encoded) or (top and encoded.casefold() in (*LANES, MARKER, DATABASE)):
+        encoded = _percent(encoded[0]) + encoded[1:]
+    if len(encoded.encode()) > 255:
+        raise BadName(f"the name {name[:40]!r}… needs {len(encoded.encode())} bytes as a folder; make it shorter")
+    return encoded
+
+
+def _percent(text: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in text.encode())
+
+
+def name_of_folder(folder: str) -> str:
+    """Give the name for which `folder_name` made a folder."""
+    return unquote(folder)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """The files of one run, as people find them."""
+
+    path: Path
+
+    @property
+    def meta(self) -> Path:
+        """Identity, config, tags and notes."""
+        return self.path / "meta.json"
+
+    @property
+    def status(self) -> Path:
+        """Running or how it ended."""
+        return self.path / "status.json"
+
+    @property
+    def summary(self) -> Path:
+        """Final values, and the best of the primary metric."""
+        return self.path / "summary.json"
+
+    @property
+    def environment(self) -> Path:
+        """Where and with what the run ran."""
+        return self.path / "environment.json"
+
+    @property
+    def logs(self) -> Path:
+        """Text, a line each."""
+        return self.path / "logs.txt"
+
+    @property
+    def media(self) -> Path:
+        """Images."""
+        return self.path / "media"
+
+    @property
+    def deleted(self) -> Path:
+        """Present while the run is in the recycle bin."""
+        return self.path / ".deleted"
+
+    def events(self, part: int = 1) -> Path:
+        """Give the event file of one recording process; the first has no number."""
+        return self.path / ("events.jsonl" if part == 1 else f"events-{part}.jsonl")
+
+    def parts(self) -> list[int]:
+        """List the numbers of the event files that exist."""
+        found = (re.fullmatch(r"events(?:-(\d+))?\.jsonl", path.name) for path in self.path.glob("events*.jsonl"))
+        return sorted(int(match[1] or 1) for match in found if match)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The files of one store."""
+
+    root: Path
+
+    @property
+    def marker(self) -> Path:
+        """What makes the folder a store: its format and identity."""
+        return self.root / MARKER
+
+    @property
+    def database(self) -> Path:
+        """The catalogue."""
+        return self.root / DATABASE
+
+    @property
+    def recording(self) -> Path:
+        """One small file for each process that is recording; what is left here after a crash names what to recover."""
+        return self.root / RECORDING
+
+    @property
+    def trash(self) -> Path:
+        """Where a run is while it is being removed for good."""
+        return self.root / TRASH
+
+    def recording_entry(self, run_id: str, part: int) -> Path:
+        """Name the file that says who records a part of a run."""
+        return self.recording / f"{run_id}.{part}.json"
+
+    def run(self, project: str, name: str, run_id: str) -> RunFolder:
+        """Name the folder of a run."""
+        return RunFolder(self.root / folder_name(project, top=True) / folder_name(name) / RUNS / run_id)
+
+    def run_at(self, run_dir: str) -> RunFolder:
+        """Give the folder that the catalogue knows by its relative path."""
+        return RunFolder(self.root / run_dir)
+
+    def relative(self, path: Path) -> str:
+        """Give a path as the catalogue stores it: a store that moves takes it along."""
+        return path.relative_to(self.root).as_posix()
+
+    def run_folders(self) -> Iterator[RunFolder]:
+        """Walk over the folders of all runs, found by their `meta.json`."""
+        for meta in sorted(self.root.glob(f"*/*/{RUNS}/*/meta.json")):
+            folder = meta.parent
+            if folder.relative_to(self.root).parts[0] not in LANES and not folder.name.startswith("."):
+                yield RunFolder(folder)

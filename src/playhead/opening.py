@@ -1,0 +1,203 @@
+"""Opening a store: making it on first use, refusing what is not one, recovering what a crash left."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+from pathlib import Path
+
+from playhead import claims, clock, disk, facts, filesystem, recovery
+from playhead.catalog.database import Database
+from playhead.errors import Damaged, NotAStore, ReadOnly, StoreLocked, StoreTooNew, WrongType
+from playhead.layout import Layout
+from playhead.run import Home
+from playhead.store import FORMAT, NEEDED_VERSION, Progress, Store
+
+
+def open(path: str | os.PathLike[str] = "store", mode: str = "a") -> Store:
+    """Open a store, and make it on first use.
+
+    Args:
+        path: The store's folder.
+        mode: `a` to read and record, `r` to read; `r` changes nothing, not even on a medium that cannot be written.
+
+    Raises:
+        NotAStore: The folder is something else, or, with mode `r`, is not there.
+        StoreTooNew: The store was written by a later version.
+        ReadOnly: The folder cannot be written; open it with mode `r`.
+        Damaged: The catalogue is broken; `playhead rebuild` makes it anew.
+    """
+    if mode not in ("a", "r"):
+        raise WrongType(f"mode is 'a' or 'r', not {mode!r}")
+    layout = Layout(Path(os.path.abspath(path)))
+    _refuse_other_things(layout, mode)
+    if mode == "r":
+        return _open_for_reading(layout)
+    return _open_for_recording(layout)
+
+
+def _refuse_other_things(layout: Layout, mode: str) -> None:
+    root = layout.root
+    if layout.marker.is_file():
+        return
+    if not root.exists():
+        if mode == "r":
+            raise NotAStore(f"there is no store at {root}; open it with mode='a' to make one")
+        return
+    if not root.is_dir():
+        raise NotAStore(f"{root} is a file; a store is a folder")
+    names = sorted(name for name in os.listdir(root) if not disk.is_temporary(name))
+    if names or mode == "r":
+        found = f"it holds {', '.join(names[:5])}{' …' if len(names) > 5 else ''}" if names else "it is empty"
+        hint = "Choose an empty or new folder"
+        if (root / "runicorn.db").exists() or (root / "runs").is_dir():
+            hint = f"To take over the runs of Runicorn: playhead migrate runicorn {root}"
+        raise NotAStore(f"{root} is not a Playhead store: it has no {layout.marker.name}, and {found}. {hint}")
+
+
+def _check_format(layout: Layout) -> None:
+    marker = facts.load(layout.marker, required=True)
+    version = marker.get("format")
+    if not isinstance(version, int):
+        raise Damaged(layout.marker, "a format number", repr(version), "Restore the file from a copy of the store")
+    if version > FORMAT:
+        needed = marker.get("needs", "a later version")
+        raise StoreTooNew(
+            f"the store {layout.root} has format {version}, and this Playhead reads up to {FORMAT}. "
+            f"It needs playhead {needed} or later: pip install --upgrade playhead"
+        )
+
+
+def _open_for_recording(layout: Layout) -> Store:
+    if not layout.marker.exists():
+        _make(layout)
+    _check_format(layout)
+    if not filesystem.is_writable(layout.root):
+        raise ReadOnly(f"the store {layout.root} cannot be written; open it with mode='r' to read it")
+    with disk.locked(layout.marker):
+        if not layout.database.exists() and any(True for _ in layout.run_folders()):
+            _build(layout, list)
+        database = _database(layout)
+        database.prepare()
+    home = Home(layout, database)
+    recovery.recover(home)
+    return Store(home)
+
+
+def _make(layout: Layout) -> None:
+    disk.make_folders(layout.root)
+    marker = {"format": FORMAT, "needs": NEEDED_VERSION, "id": secrets.token_hex(8), "created_at": clock.now()}
+    try:
+        facts.create(layout.marker, marker)
+    except FileExistsError:
+        return  # another process was as quick
+
+
+def _database(layout: Layout) -> Database:
+    return Database(layout.database, "a", network=filesystem.is_network(layout.root))
+
+
+def _open_for_reading(layout: Layout) -> Store:
+    """Open without changing anything.
+
+    Where the medium can be written, SQLite keeps its locks beside the database. Where it cannot, the database is read
+    as one that never changes; and where that would be wrong, because a write-ahead log was left or there is no
+    catalogue, from a private copy that is brought up to date.
+    """
+    _check_format(layout)
+    log = layout.database.with_name(layout.database.name + "-wal")
+    if layout.database.exists() and filesystem.is_writable(layout.root):
+        database = Database(layout.database, "r")
+    elif layout.database.exists() and not (log.exists() and log.stat().st_size):
+        database = Database(layout.database, "immutable")
+    else:
+        return _open_private_copy(layout)
+    database.check()
+    return Store(Home(layout, database))
+
+
+def _open_private_copy(layout: Layout) -> Store:
+    scratch = Path(tempfile.mkdtemp(prefix="playhead-"))
+    copy = scratch / layout.database.name
+    for suffix in ("", "-wal"):
+        source = layout.database.with_name(layout.database.name + suffix)
+        if source.exists():
+            shutil.copyfile(source, copy.with_name(copy.name + suffix))
+    database = Database(copy, "a")
+    database.prepare()
+    home = Home(layout, database)
+    recovery.fill(home, layout, list)
+    database.mode = "r"
+    return Store(home, scratch)
+
+
+def rebuild(path: str | os.PathLike[str], progress: Progress = list) -> list[Damaged]:
+    """Make the catalogue anew from the folders; the answers are the same as before.
+
+    Args:
+        path: The store's folder.
+        progress: Wraps the run folders while they are read, to show how far the work is.
+
+    Returns:
+        Runs that could not be read, each as the error that says why; all others are in the new catalogue.
+
+    Raises:
+        StoreLocked: A run is being recorded.
+    """
+    layout = Layout(Path(os.path.abspath(path)))
+    if not layout.marker.is_file():
+        raise NotAStore(f"{layout.root} is not a Playhead store: it has no {layout.marker.name}")
+    _check_format(layout)
+    live = [claim for path in claims.paths(layout) if (claim := claims.Claim.load(path)) and claim.is_live()]
+    if live:
+        who = f"process {live[0].process.pid} on {live[0].process.hostname}"
+        raise StoreLocked(f"the run {live[0].run_id} is being recorded by {who}; rebuild when it has ended")
+    with disk.locked(layout.marker):
+        problems = _build(layout, progress)
+    _open_for_recording(layout).close()
+    return problems
+
+
+def _build(layout: Layout, progress: Progress) -> list[Damaged]:
+    """Build a catalogue beside the old one, then put it in its place."""
+    temporary = disk.temporary_beside(layout.database)
+    database = Database(temporary, "a", network=filesystem.is_network(layout.root))
+    try:
+        database.prepare()
+        problems = recovery.fill(Home(layout, database), layout, progress)
+        database.checkpoint()
+    finally:
+        database.close()
+    # The old log must be gone before the new database has its name, or SQLite would play it into the wrong file.
+    for suffix in ("-wal", "-shm", "-journal", ""):
+        disk.remove(layout.database.with_name(layout.database.name + suffix))
+    disk.rename(temporary, layout.database)
+    disk.sync_folder(layout.root)
+    _collect_leftovers(layout)
+    return problems
+
+
+def _collect_leftovers(layout: Layout) -> None:
+    if layout.trash.is_dir():
+        disk.remove_tree(layout.trash)
+    for path in layout.root.glob(f".{layout.database.name}.*"):
+        disk.remove(path)
+
+
+def locate(given: str | os.PathLike[str] | None = None) -> Path:
+    """Find the store that a command means: the given path, else `PLAYHEAD_STORE`, else the one around the current
+    folder, else `./store`.
+    """
+    chosen = given or os.environ.get("PLAYHEAD_STORE")
+    if chosen:
+        return Path(chosen)
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / Layout(folder).marker.name).is_file():
+            return folder
+    return here / "store"
+
+
+__all__ = ["locate", "open", "rebuild"]

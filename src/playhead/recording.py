@@ -1,0 +1,372 @@
+"""RunWriter: what a training script holds while it records.
+
+When `log` returns, the event is in the kernel, in one append to the run's `events.jsonl`: killing the process loses
+nothing. `flush(sync=True)`, or `sync_every`, also puts it on the medium. A background thread indexes the events into
+the catalogue, notes the environment, gives signs of life and, where asked, samples the machine.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import sys
+import threading
+import weakref
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Any
+
+from playhead import clock, disk, facts, layout, strictjson
+from playhead.capture import console, environment, system
+from playhead.catalog import points
+from playhead.catalog import runs as catalog_runs
+from playhead.claims import HEARTBEAT_SECONDS, Claim
+from playhead.errors import Closed, Forked, StoreLocked, WrongType
+from playhead.lanes import media
+from playhead.lanes.scalars.events import IMAGE, EventWriter
+from playhead.lanes.scalars.index import EventIndex
+from playhead.lanes.scalars.signal import MetricSignal
+from playhead.run import Home, Run
+from playhead.writer import BackgroundWriter
+
+INDEX_SECONDS = 0.5
+
+_open: weakref.WeakSet[RunWriter] = weakref.WeakSet()
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a run records.
+
+    Attributes:
+        environment: Note git, packages and machine at the start.
+        capture_console: Also write what is printed into the text log.
+        system_metrics: Seconds between two samples of CPU, memory and GPU; None for none.
+        sync_every: Seconds after which what was logged is put on the medium; None leaves that to the kernel.
+    """
+
+    environment: bool = True
+    capture_console: bool = False
+    system_metrics: float | None = None
+    sync_every: float | None = None
+
+
+class RunWriter(Run):
+    """A run that is being recorded; a context manager.
+
+    Leaving it marks the run `finished`; by an exception `failed`, with the reason; by Ctrl-C or SIGTERM `interrupted`.
+    All methods may be called from any thread of the process that made it. After the end each raises `Closed`; in a
+    forked child each raises `Forked`.
+    """
+
+    def __init__(self, home: Home, claim: Claim, options: Options) -> None:
+        with home.database.read() as connection:
+            row = catalog_runs.find(connection, claim.run_id)
+        assert row is not None, "the row of a run is made before its writer"
+        super().__init__(home, row)
+        self._claim = claim
+        self._options = options
+        self._lock = threading.RLock()
+        self._ended: Closed | None = None
+        self._events = self._open_events()
+        self._logs = disk.Appender(self._folder.logs, exclusive=False)
+        self._index = EventIndex(home.database, row.key, claim.part, self._folder.events(claim.part))
+        self._environment_due = options.environment and claim.part == 1
+        self._beat_at = self._sync_at = self._sample_at = clock.elapsed_ns()
+        self._best_written: dict[str, Any] = {}
+        self._sampler = system.SystemSampler() if options.system_metrics else None
+        self._console = console.ConsoleCapture(self._console_line) if options.capture_console else None
+        self._sigterm: Any = None
+        interval = min(INDEX_SECONDS, options.sync_every or INDEX_SECONDS, options.system_metrics or INDEX_SECONDS)
+        self._background = BackgroundWriter(self._work, interval, f"playhead-{claim.run_id}")
+        self._background.start()
+        if self._console is not None:
+            self._console.start()
+        _open.add(self)
+
+    def _open_events(self) -> EventWriter:
+        path = self._folder.events(self._claim.part)
+        index = EventIndex(self._home.database, self._row.key, self._claim.part, path)
+        index.catch_up()
+        with self._home.database.read() as connection:
+            _, last_ns, last_step = points.position(connection, self._row.key, self._claim.part)
+        try:
+            return EventWriter(path, after_ns=last_ns, last_step=last_step)
+        except BlockingIOError as error:
+            raise StoreLocked(f"the run {self.id} is being recorded by another process; use store.attach") from error
+
+    # -- recording --------------------------------------------------------------------------------------------------
+
+    def log(self, values: Mapping[str, Any], step: int | None = None, stage: str | None = None) -> None:
+        """Record metric values of one instant; durable against a kill of the process when it returns.
+
+        Args:
+            values: Numbers by name; NumPy and torch scalars too. NaN and the infinities are kept.
+            step: The step; without it, one more than the last.
+            stage: A word such as `train` or `eval` that tells values of one name apart.
+
+        Raises:
+            WrongType: A value is not a number.
+            Closed: The run has ended.
+        """
+        with self._lock:
+            if self._ended is not None:
+                raise self._ended
+            if self._background.error is not None:
+                self._background.check()
+            self._events.metrics(values, step, stage)
+
+    def log_text(self, text: str) -> None:
+        """Add lines to the text log, each with the time of day."""
+        self._check()
+        self._append_text(strictjson.plain(str(text)))
+
+    def _append_text(self, text: str) -> None:
+        time = clock.local(clock.now_ns()).strftime("%H:%M:%S")
+        lines = text.split("\n") if text else [""]
+        with self._lock:
+            self._logs.append("".join(f"{time} | {line}\n" for line in lines).encode())
+
+    def _console_line(self, line: str) -> None:
+        if self._ended is None:
+            self._append_text(strictjson.plain(line))
+
+    def log_image(self, key: str, image: Any, caption: str | None = None, step: int | None = None) -> None:
+        """Record an image.
+
+        Args:
+            key: Its name; images of one key are shown as a series.
+            image: An array of height × width, or × 1, 3 or 4 channels, uint8 or floats from 0 to 1; a PIL image; or the
+                path of a file.
+            caption: Text shown with it.
+            step: The step; without it, the newest one.
+        """
+        self._check()
+        key = layout.check_label(key, "image key")
+        path = media.save_image(self._folder.media, key, image)
+        with self._lock:
+            self._check()
+            step = self._events.step if step is None else int(step)
+            data = {"key": key, "path": f"{self._folder.media.name}/{path.name}", "step": step, "caption": caption}
+            self._events.other(IMAGE, data)
+
+    def set_primary_metric(self, name: str, mode: str = "max") -> None:
+        """Say by which metric the run is judged: its best value is kept, of all that were and will be logged.
+
+        NaN is never the best; of equal values the first is.
+
+        Args:
+            name: The metric.
+            mode: `max` or `min`.
+        """
+        self._check()
+        if mode not in ("max", "min"):
+            raise WrongType(f"mode is 'max' or 'min', not {mode!r}")
+        self._change(
+            self._folder.summary,
+            {"best_metric_name": layout.check_label(name, "metric name"), "best_metric_mode": mode},
+        )
+
+    def flush(self, *, sync: bool = False) -> None:
+        """Bring the catalogue up to date with all that was logged.
+
+        Args:
+            sync: Also wait until it is on the medium, so that a power cut loses nothing.
+        """
+        self._check()
+        if sync:
+            self._sync()
+        self._background.run_now()
+
+    def _sync(self) -> None:
+        with self._lock:
+            self._events.sync()
+            disk.sync_folder(self._folder.path)
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    @property
+    def status(self) -> str:
+        """`running`, or how the run ended."""
+        return "running" if self._ended is None else super().status
+
+    def __getitem__(self, name: str) -> MetricSignal:
+        """Give a metric as a signal, with all that was logged so far."""
+        if self._ended is None:
+            self.flush()
+        return super().__getitem__(name)
+
+    def metric_names(self) -> list[str]:
+        """List the names of the metrics logged so far."""
+        if self._ended is None:
+            self._background.run_now()
+        return super().metric_names()
+
+    def metrics(self, names: Iterable[str] | None = None, *, format: str = "arrow") -> Any:
+        """Give all points so far as a table; see `Run.metrics`."""
+        if self._ended is None:
+            self.flush()
+        return super().metrics(names, format=format)
+
+    def summary(self, values: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+        """Set summary values, and give all of them; see `Run.summary`."""
+        if values or more:
+            self._check()
+        return super().summary(values, **more)
+
+    # -- beside the caller's thread ---------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        if self._environment_due:
+            self._environment_due = False
+            facts.write(self._folder.environment, strictjson.plain(environment.capture()), durable=False)
+        now = clock.elapsed_ns()
+        if now - self._beat_at >= HEARTBEAT_SECONDS * clock.SECOND:
+            self._beat_at = now
+            self._claim.beat()
+        if self._sampler is not None and self._due("_sample_at", self._options.system_metrics, now):
+            sample = self._sampler.sample()
+            with self._lock:
+                if self._ended is None:
+                    self._events.metrics(sample, self._events.step)
+        if self._due("_sync_at", self._options.sync_every, now):
+            self._sync()
+        self._index.catch_up()
+        self._write_best()
+
+    def _due(self, mark: str, seconds: float | None, now: int) -> bool:
+        if seconds is None or now - getattr(self, mark) < seconds * clock.SECOND:
+            return False
+        setattr(self, mark, now)
+        return True
+
+    def _write_best(self) -> None:
+        """Copy a new best value into `summary.json`, where people and other programs look for it."""
+        best = self._home.best_of(self._row.key)
+        if best != self._best_written:
+            self._home.write_summary(self._folder, best, durable=False)
+            self._best_written = best
+
+    # -- the end ----------------------------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        if self._ended is not None:
+            raise self._ended
+        self._background.check()
+
+    def finish(self, status: str = "finished", reason: str | None = None) -> None:
+        """End the run: everything logged is indexed, then the status is set. Ending twice is fine.
+
+        Args:
+            status: `finished`, `failed` or `interrupted`.
+            reason: Why, for the latter two.
+        """
+        with self._lock:
+            if self._ended is not None:
+                if isinstance(self._ended, Forked):
+                    raise self._ended
+                return
+            self._ended = Closed(f"the run {self.id} has ended and records nothing more")
+        _open.discard(self)
+        self._restore_sigterm()
+        try:
+            if self._console is not None:
+                self._console.stop()
+        finally:
+            self._settle(status, reason)
+
+    def _settle(self, status: str, reason: str | None) -> None:
+        try:
+            self._background.stop()
+        finally:
+            self._events.close()
+            self._logs.close()
+            if self._sampler is not None:
+                self._sampler.close()
+            if self._claim.part == 1:
+                end(self._home, self._row.run_dir, status, reason)
+        self.reload()
+        self._claim.release()
+
+    def close(self) -> None:
+        """End the run as finished."""
+        self.finish()
+
+    def __enter__(self) -> RunWriter:
+        self._check()
+        self._catch_sigterm()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.finish(*_ending(error))
+
+    def _catch_sigterm(self) -> None:
+        """Let SIGTERM end the `with` block, unless the program handles it itself or this is not the main thread."""
+        main = threading.current_thread() is threading.main_thread()
+        if main and self._sigterm is None and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            self._sigterm = signal.signal(signal.SIGTERM, _raise_terminated)
+
+    def _restore_sigterm(self) -> None:
+        if self._sigterm is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, self._sigterm)
+            self._sigterm = None
+
+    def _abandon(self) -> None:
+        """Let go in a forked child: the files and the thread are the parent's."""
+        self._lock = threading.RLock()
+        self._ended = Forked(
+            f"the run {self.id} belongs to the process that made it, and this is a forked child; "
+            f"call store.attach({self.id!r}) here to record into it"
+        )
+        self._events.close()
+        self._logs.close()
+
+
+class Terminated(SystemExit):
+    """SIGTERM, raised where the program was."""
+
+
+def _raise_terminated(signum: int, _frame: FrameType | None) -> None:
+    raise Terminated(128 + signum)
+
+
+def _ending(error: BaseException | None) -> tuple[str, str | None]:
+    if error is None or (isinstance(error, SystemExit) and error.code in (None, 0)):
+        return "finished", None
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted", "KeyboardInterrupt"
+    if isinstance(error, Terminated):
+        return "interrupted", "SIGTERM"
+    return "failed", f"{type(error).__name__}: {error}"
+
+
+def end(home: Home, run_dir: str, status: str, reason: str | None, at: float | None = None) -> None:
+    """Write how a run ended, first into its folder, then into the catalogue."""
+    folder = home.layout.run_at(run_dir)
+    content = facts.load(folder.status) | {"status": status, "ended_at": clock.now() if at is None else at}
+    if reason is not None:
+        content["exit_reason"] = strictjson.plain(reason)
+    else:
+        content.pop("exit_reason", None)
+    facts.write(folder.status, content)
+    home.index(folder)
+
+
+def _at_exit() -> None:
+    """End what the program left open; an error that ended the program is in `sys.last_value`."""
+    for run in list(_open):
+        run.finish(*_ending(getattr(sys, "last_value", None)))
+
+
+def _after_fork() -> None:
+    for run in list(_open):
+        run._abandon()
+    _open.clear()
+
+
+atexit.register(_at_exit)
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,132 @@
+"""What the next open does about a crash: nothing that was logged is lost, nothing half made stays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from playhead import claims, disk, facts
+from playhead.catalog import runs as catalog_runs
+from playhead.claims import Claim
+from playhead.errors import Damaged
+from playhead.lanes.scalars import events
+from playhead.lanes.scalars.index import EventIndex
+from playhead.layout import Layout, RunFolder
+from playhead.recording import end
+from playhead.run import Home
+
+PROCESS_NOT_FOUND = "process_not_found"
+
+
+def recover(home: Home) -> list[str]:
+    """Settle every claim whose process is gone, and every run that says it is running although nobody claims it.
+
+    Returns:
+        The ids of the runs that were settled.
+    """
+    settled = [run_id for path in claims.paths(home.layout) if (run_id := recover_claim(home, path))]
+    with home.database.read() as connection:
+        running = catalog_runs.running(connection)
+    return settled + [run_id for run_id, run_dir in running if _end_unclaimed(home, run_id, run_dir)]
+
+
+def _end_unclaimed(home: Home, run_id: str, run_dir: str) -> bool:
+    """Mark a run as failed whose claim was lost, as when a store is copied without its hidden folders.
+
+    A recorder sets the status before it gives up its claim, so the claim is looked for first.
+    """
+    folder = home.layout.run_at(run_dir)
+    if claims.of_run(home.layout, run_id) or not folder.meta.exists():
+        return False
+    if facts.read(home.layout, folder).status == "running":
+        end(home, run_dir, "failed", PROCESS_NOT_FOUND, _last_moment(folder, 1, os.stat(folder.meta).st_mtime))
+    else:
+        home.index(folder)
+    return True
+
+
+def recover_claim(home: Home, path: Path) -> str | None:
+    """Settle one claim if its process is gone; give the run's id where that was done here."""
+    claim = Claim.load(path)
+    if claim is None or claim.is_live():
+        return None
+    try:
+        with disk.locked(path, wait=False) as mine:
+            if not mine or not path.exists():
+                return None  # another process is at it
+            settle(home, claim)
+            claim.release()
+            return claim.run_id
+    except FileNotFoundError:
+        return None
+
+
+def settle(home: Home, claim: Claim) -> None:
+    """Bring a run whose recorder died to rest: cut torn lines, index what is there, mark it failed."""
+    folder = home.layout.run_at(claim.run_dir)
+    if not folder.meta.exists():
+        _remove_unborn(folder)
+        return
+    key = home.index(folder)
+    index_part(home, key, folder, claim.part, mend=True)
+    if claim.part == 1 and facts.load(folder.status).get("status", "running") == "running":
+        last_sign = os.stat(claim.path).st_mtime
+        end(home, claim.run_dir, "failed", PROCESS_NOT_FOUND, _last_moment(folder, claim.part, last_sign))
+    home.write_summary(folder, home.best_of(key))
+
+
+def _remove_unborn(folder: RunFolder) -> None:
+    """Remove the folder of a run that died before it was one."""
+    if folder.path.is_dir():
+        disk.remove_tree(folder.path)
+
+
+def _last_moment(folder: RunFolder, part: int, last_sign: float) -> float:
+    path = folder.events(part)
+    return max(last_sign, os.stat(path).st_mtime) if path.exists() else last_sign
+
+
+def index_part(home: Home, key: int, folder: RunFolder, part: int, *, mend: bool) -> None:
+    """Index one event file.
+
+    Args:
+        home: The store.
+        key: The run.
+        folder: The run's folder.
+        part: The recording process.
+        mend: Nobody writes the file any more: cut what a crash left of its last line.
+    """
+    path = folder.events(part)
+    if mend and (torn := events.torn_bytes(path)):
+        disk.truncate(path, os.stat(path).st_size - torn)
+    EventIndex(home.database, key, part, path).catch_up()
+
+
+def fill(home: Home, layout: Layout, progress: Callable[[Iterable[RunFolder]], Iterable[RunFolder]]) -> list[Damaged]:
+    """Index every run folder into an empty catalogue.
+
+    Args:
+        home: The store with the new catalogue.
+        layout: Where the folders are.
+        progress: Wraps the folders, to show how far the work is.
+
+    Runs in progress are indexed as far as they are; the rest of them follows as their recorders go on.
+
+    Returns:
+        What could not be read; everything else is indexed.
+    """
+    problems = []
+    seen: dict[str, RunFolder] = {}
+    for folder in progress(list(layout.run_folders())):
+        try:
+            run_id = facts.read(layout, folder).id
+            if run_id in seen:
+                raise Damaged(folder.meta, "an id of its own", f"{run_id}, which {seen[run_id].path} has too")
+            seen[run_id] = folder
+            key = home.index(folder)
+            for part in folder.parts():
+                index_part(home, key, folder, part, mend=False)
+        except Damaged as problem:
+            problems.append(problem)
+    return problems

@@ -1,0 +1,335 @@
+"""Run: what was recorded by one program's life, to read, tag, delete and restore."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from playhead import claims, clock, disk, facts, layout, strictjson
+from playhead.catalog import points
+from playhead.catalog import runs as catalog_runs
+from playhead.catalog.database import Database
+from playhead.errors import NotFound, ReadOnly, StoreLocked, WrongType
+from playhead.layout import Layout, RunFolder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from playhead.lanes.scalars.signal import MetricSignal
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where runs live: the files and the catalogue of one store."""
+
+    layout: Layout
+    database: Database
+
+    def index(self, folder: RunFolder) -> int:
+        """Bring the catalogue up to date with the JSON files of a run, and give the run's key."""
+        known = facts.read(self.layout, folder)
+        with self.database.write() as connection:
+            return catalog_runs.put(connection, known)
+
+    def best_of(self, key: int) -> dict[str, Any]:
+        """Give the best value of a run's primary metric, as `summary.json` holds it; empty where there is none."""
+        with self.database.read() as connection:
+            row = catalog_runs.by_key(connection, key)
+        if row.best_metric_name is None:
+            return {}
+        best = {"best_metric_value": row.best_metric_value, "best_metric_step": row.best_metric_step}
+        return dict(strictjson.plain(best))
+
+    def write_summary(self, folder: RunFolder, changes: dict[str, Any], *, durable: bool = True) -> None:
+        """Set keys of `summary.json`; one that says so already is not written again."""
+        with disk.locked(folder.path):
+            content = facts.load(folder.summary)
+            if any(name not in content or content[name] != value for name, value in changes.items()):
+                facts.write(folder.summary, content | changes, durable=durable)
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """An image of a run."""
+
+    key: str
+    step: int | None
+    ts_ns: int
+    caption: str | None
+    path: Path
+
+
+class Run:
+    """One run of a store, as recorded so far.
+
+    Metrics are read by name, as signals: `run["loss"].values`. Fields such as `status` are those of the moment in which
+    the run was looked up; `reload()` looks again.
+    """
+
+    def __init__(self, home: Home, row: Any) -> None:
+        self._home = home
+        self._row = row
+
+    @property
+    def id(self) -> str:
+        """The id, unique in the store."""
+        return str(self._row.id)
+
+    @property
+    def project(self) -> str:
+        """The project."""
+        return str(self._row.project)
+
+    @property
+    def name(self) -> str:
+        """The name, which runs may share."""
+        return str(self._row.name)
+
+    @property
+    def status(self) -> str:
+        """`running`, `finished`, `failed` or `interrupted`."""
+        return str(self._row.status)
+
+    @property
+    def exit_reason(self) -> str | None:
+        """Why the run failed or was interrupted."""
+        return None if self._row.exit_reason is None else str(self._row.exit_reason)
+
+    @property
+    def created_at(self) -> float:
+        """When the run was made, in seconds since 1970."""
+        return float(self._row.created_at)
+
+    @property
+    def ended_at(self) -> float | None:
+        """When it ended."""
+        return None if self._row.ended_at is None else float(self._row.ended_at)
+
+    @property
+    def duration(self) -> float | None:
+        """How many seconds it ran, or has been running."""
+        if self._row.duration_seconds is None and self.status == "running":
+            return max(0.0, clock.now() - self.created_at)
+        return None if self._row.duration_seconds is None else float(self._row.duration_seconds)
+
+    @property
+    def best(self) -> float | None:
+        """The best value of the primary metric."""
+        return None if self._row.best_metric_value is None else float(self._row.best_metric_value)
+
+    @property
+    def best_step(self) -> int | None:
+        """The step of the best value."""
+        return None if self._row.best_metric_step is None else int(self._row.best_metric_step)
+
+    @property
+    def primary_metric(self) -> str | None:
+        """The metric by which this run is judged."""
+        return None if self._row.best_metric_name is None else str(self._row.best_metric_name)
+
+    @property
+    def points(self) -> int:
+        """How many metric values were logged."""
+        return int(self._row.metric_count)
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether the run is in the recycle bin."""
+        return self._row.deleted_at is not None
+
+    @property
+    def deleted_at(self) -> float | None:
+        """When it was put into the recycle bin."""
+        return None if self._row.deleted_at is None else float(self._row.deleted_at)
+
+    @property
+    def path(self) -> Path:
+        """The folder with the run's files."""
+        return self._folder.path
+
+    @property
+    def _folder(self) -> RunFolder:
+        return self._home.layout.run_at(str(self._row.run_dir))
+
+    @cached_property
+    def _meta(self) -> dict[str, Any]:
+        return facts.load(self._folder.meta, required=True)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The config that was given at the start."""
+        return dict(strictjson.restore(self._meta.get("config") or {}))
+
+    @property
+    def tags(self) -> list[str]:
+        """The tags, sorted."""
+        return sorted(self._meta.get("tags") or [])
+
+    @property
+    def notes(self) -> str:
+        """Free text."""
+        return str(self._meta.get("notes") or "")
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """Where and with what the run ran: git, packages, machine."""
+        return facts.load(self._folder.environment)
+
+    @property
+    def episodes(self) -> Sequence[Any]:
+        """The episodes recorded by this run, in order of start."""
+        return ()
+
+    def summary(self, values: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+        """Give the summary values, after setting those that are given.
+
+        Args:
+            values: Values to set, by name.
+            more: Further ones.
+        """
+        given = dict(values or {}) | more
+        if given:
+            self._change(self._folder.summary, strictjson.plain(given))
+        return dict(strictjson.restore(facts.load(self._folder.summary)))
+
+    def logs(self) -> str:
+        """Give the text log."""
+        try:
+            return self._folder.logs.read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            return ""
+
+    @property
+    def media(self) -> list[Media]:
+        """The images, in the order they were logged."""
+        with self._home.database.read() as connection:
+            rows = catalog_runs.media_of(connection, self._row.key)
+        return [Media(row.key, row.step, row.ts_ns, row.caption, self.path / row.path) for row in rows]
+
+    def metric_names(self) -> list[str]:
+        """List the names of the metrics."""
+        with self._home.database.read() as connection:
+            return sorted({row.name for row in catalog_runs.metrics_of(connection, self._row.key)})
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metric_names())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.metric_names()
+
+    def __getitem__(self, name: str) -> MetricSignal:
+        """Give a metric as a signal.
+
+        Raises:
+            NotFound: It was never logged; the message lists what was.
+        """
+        from playhead.lanes.scalars.signal import MetricSignal
+
+        with self._home.database.read() as connection:
+            rows = points.read(connection, self._row.key, name)
+        if not rows:
+            raise NotFound.among("metric", name, self.metric_names())
+        return MetricSignal(name, rows)
+
+    def metrics(self, names: Iterable[str] | None = None, *, format: str = "arrow") -> pa.Table | Any:
+        """Give all points as a table with the columns name, stage, part, ts_ns, step and value.
+
+        Args:
+            names: Only these metrics.
+            format: `arrow` for an Arrow table, `pandas` for a data frame (extra `pandas`).
+        """
+        if format not in ("arrow", "pandas"):
+            raise WrongType(f"format is 'arrow' or 'pandas', not {format!r}")
+        from playhead import arrow
+
+        with self._home.database.read() as connection:
+            rows = points.read_all(connection, self._row.key, None if names is None else list(names))
+        table = arrow.metrics_table(rows)
+        return arrow.to_pandas(table) if format == "pandas" else table
+
+    def tag(self, *tags: str) -> None:
+        """Add tags."""
+        checked = [layout.check_label(tag, "tag") for tag in tags]
+        self._edit(lambda meta: {"tags": sorted({*(meta.get("tags") or []), *checked})})
+
+    def untag(self, *tags: str) -> None:
+        """Remove tags; one that is not there is fine."""
+        self._edit(lambda meta: {"tags": sorted({*(meta.get("tags") or [])} - {*tags})})
+
+    def note(self, text: str) -> None:
+        """Set the notes."""
+        self._edit(lambda _meta: {"notes": strictjson.plain(str(text))})
+
+    def _edit(self, change: Any) -> None:
+        self._change(self._folder.meta, lambda meta: {**change(meta), "edited_at": clock.now()})
+
+    def _change(self, path: Path, change: Any) -> None:
+        """Change keys of a JSON file of this run, then the catalogue; one editor at a time."""
+        self._refuse_read_only()
+        with disk.locked(self._folder.path):
+            content = facts.load(path)
+            facts.write(path, content | (change(content) if callable(change) else change))
+        self._home.index(self._folder)
+        self.reload()
+
+    def _refuse_read_only(self) -> None:
+        if self._home.database.mode != "a":
+            raise ReadOnly(
+                f"the store {self._home.layout.root} is open for reading; open it with mode='a' to change it"
+            )
+
+    def reload(self) -> None:
+        """Look the run up again."""
+        with self._home.database.read() as connection:
+            row = catalog_runs.find(connection, self.id)
+        if row is None:
+            raise NotFound(f"the run {self.id} is gone: it was purged")
+        self._row = row
+        self.__dict__.pop("_meta", None)
+
+    def delete(self, reason: str = "") -> None:
+        """Put the run into the recycle bin: hidden, and as it was after `restore`."""
+        self._refuse_read_only()
+        if not self.is_deleted:
+            marker = {"deleted_at": clock.now(), "reason": strictjson.plain(reason), "original_status": self.status}
+            facts.write(self._folder.deleted, marker)
+            self._home.index(self._folder)
+            self.reload()
+
+    def restore(self) -> None:
+        """Take the run out of the recycle bin."""
+        self._refuse_read_only()
+        disk.remove(self._folder.deleted)
+        disk.sync_folder(self._folder.path)
+        self._home.index(self._folder)
+        self.reload()
+
+    def purge(self) -> None:
+        """Remove a deleted run for good.
+
+        Raises:
+            StoreLocked: It is not in the recycle bin, or is still being recorded.
+        """
+        self._refuse_read_only()
+        if not self._folder.deleted.exists():
+            raise StoreLocked(f"the run {self.id} is not in the recycle bin; delete it first")
+        if any(claim.is_live() for claim in claims.of_run(self._home.layout, self.id)):
+            raise StoreLocked(f"the run {self.id} is still being recorded; stop it first")
+        with self._home.database.write() as connection:
+            catalog_runs.remove(connection, self.id)
+        # Out of sight in one step, then away at leisure.
+        disk.make_folders(self._home.layout.trash)
+        doomed = self._home.layout.trash / self.id
+        disk.rename(self._folder.path, doomed)
+        disk.remove_tree(doomed)
+        # The folders of the name and the project go when their last run does.
+        any(not disk.remove_empty(parent) for parent in list(self._folder.path.parents)[:3])
+
+    def __repr__(self) -> str:
+        best = "" if self.best is None else f", best {self.primary_metric} {self.best:.6g}"
+        return (
+            f"<{type(self).__name__} {self.id} {self.project}/{self.name}, {self.status}, {self.points} points{best}>"
+        )

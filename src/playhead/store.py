@@ -1,0 +1,303 @@
+"""Store: open or create; hands out runs."""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+import shutil
+import socket
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from playhead import clock, disk, facts, filesystem, layout, recovery, strictjson
+from playhead.catalog import readonly
+from playhead.catalog import runs as catalog_runs
+from playhead.catalog.runs import RunQuery
+from playhead.claims import Claim
+from playhead.errors import Closed, Exists, ReadOnly, StoreLocked, WrongType
+from playhead.layout import RunFolder
+from playhead.recording import Options, RunWriter
+from playhead.run import Home, Run
+from playhead.runs import Runs
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FORMAT = 1
+NEEDED_VERSION = "0.1.0"
+
+Progress = Callable[[Iterable[RunFolder]], Iterable[RunFolder]]
+
+
+class Store:
+    """One folder that holds everything recorded into it. Made by `playhead.open`.
+
+    May be used from many threads and processes at once; a context manager that closes itself.
+    """
+
+    def __init__(self, home: Home, scratch: Path | None = None) -> None:
+        self._home = home
+        self._scratch = scratch
+        self._closed = False
+
+    @property
+    def path(self) -> Path:
+        """The store's folder."""
+        return self._home.layout.root
+
+    @property
+    def mode(self) -> str:
+        """`a` where the store can be changed, else `r`."""
+        return "a" if self._home.database.mode == "a" and self._scratch is None else "r"
+
+    @property
+    def runs(self) -> Runs:
+        """All runs, oldest first; call it to narrow."""
+        self._check()
+        return Runs(self._home, RunQuery())
+
+    def run(
+        self,
+        project: str,
+        name: str,
+        *,
+        config: Mapping[str, Any] | Any = None,
+        tags: Iterable[str] = (),
+        notes: str = "",
+        run_id: str | None = None,
+        resume: bool = False,
+        environment: bool = True,
+        capture_console: bool = False,
+        system_metrics: float | None = None,
+        sync_every: float | None = None,
+    ) -> RunWriter:
+        """Begin a run, or go on with one.
+
+        Args:
+            project: What the run belongs to.
+            name: What it is called; runs may share a name.
+            config: Parameters: a mapping, a dataclass or a namespace.
+            tags: Words to find it by.
+            notes: Free text.
+            run_id: An id of your own; without it, one is made of the time.
+            resume: Go on after the last step of the run with this id, or of the newest of this name.
+            environment: Note git, packages and machine.
+            capture_console: Also write what is printed into the run's text log.
+            system_metrics: Seconds between samples of CPU, memory and GPU (extra `system`); None for none.
+            sync_every: Seconds after which what was logged is put on the medium; by default that is left to the kernel,
+                which a kill of the process does not hurt but a power cut does.
+
+        Raises:
+            Exists: A run with this id is there; resume it, or leave `run_id` out.
+            StoreLocked: The run to resume is still being recorded; other processes of its job use `attach`.
+            BadName: A name cannot be stored.
+        """
+        self._check_writable()
+        project, name = layout.check_name(project, "project"), layout.check_name(name, "run name")
+        options = Options(environment, capture_console, system_metrics, sync_every)
+        if resume:
+            found = self._to_resume(project, name, run_id)
+            if found is not None:
+                return self._resume(found, options)
+        meta = {
+            "id": layout.check_run_id(_new_id() if run_id is None else run_id),
+            "project": project,
+            "name": name,
+            "created_at": clock.now(),
+            "python": platform.python_version(),
+            "platform": f"{platform.system()} {platform.release()} ({platform.machine()})",
+            "hostname": socket.gethostname(),
+            "pid": os.getpid(),
+            "config": _config(config),
+            "tags": sorted({layout.check_label(tag, "tag") for tag in ([tags] if isinstance(tags, str) else tags)}),
+            "notes": strictjson.plain(str(notes)),
+        }
+        return self._begin(meta, options)
+
+    def _begin(self, meta: dict[str, Any], options: Options) -> RunWriter:
+        run_id = meta["id"]
+        folder = self._home.layout.run(meta["project"], meta["name"], run_id)
+        self._refuse_existing(run_id)
+        try:
+            claim = Claim.make(self._home.layout, run_id, folder)
+        except FileExistsError:
+            raise self._existing(run_id) from None
+        try:
+            self._refuse_existing(run_id)  # now that nobody else can make it
+            _make_run_folder(folder)
+            facts.write(folder.status, {"status": "running", "started_at": meta["created_at"]})
+            facts.write(folder.meta, meta)  # last: it makes the folder a run
+            self._home.index(folder)
+            return RunWriter(self._home, claim, options)
+        except BaseException:
+            recovery.settle(self._home, claim)
+            claim.release()
+            raise
+
+    def _refuse_existing(self, run_id: str) -> None:
+        with self._home.database.read() as connection:
+            if catalog_runs.find(connection, run_id) is not None:
+                raise self._existing(run_id)
+
+    def _existing(self, run_id: str) -> Exists:
+        return Exists(
+            f"a run with the id {run_id!r} exists in {self.path}; pass resume=True to go on with it, "
+            "store.attach(run_id) to record into it beside its process, or another run_id"
+        )
+
+    def _to_resume(self, project: str, name: str, run_id: str | None) -> Run | None:
+        if run_id is not None:
+            return self.runs.get(run_id)
+        newest = self.runs(
+            project, where=f"name = '{name.replace(chr(39), chr(39) * 2)}'", order="-created_at", limit=1
+        )
+        return next(iter(newest), None)
+
+    def _resume(self, run: Run, options: Options) -> RunWriter:
+        folder = RunFolder(run.path)
+        recovery.recover_claim(self._home, self._home.layout.recording_entry(run.id, 1))
+        try:
+            claim = Claim.make(self._home.layout, run.id, folder)
+        except FileExistsError:
+            raise StoreLocked(
+                f"the run {run.id} is being recorded by another process; call store.attach({run.id!r}) there to join it"
+            ) from None
+        status = facts.load(folder.status)
+        started = {"status": "running", "started_at": status.get("started_at", clock.now())}
+        facts.write(folder.status, started | {"resumed_at": clock.now()})
+        self._home.index(folder)
+        return RunWriter(self._home, claim, options)
+
+    def attach(self, run_id: str) -> RunWriter:
+        """Record into a run that another process of the same job is recording, such as an actor or a rank.
+
+        The process gets an event file of its own; leaving it does not end the run.
+
+        Raises:
+            NotFound: There is no such run.
+            Closed: The run has ended.
+        """
+        self._check_writable()
+        run = self.runs[run_id]
+        if run.status != "running":
+            raise Closed(
+                f"the run {run_id} is {run.status}; go on with it by store.run(…, run_id={run_id!r}, resume=True)"
+            )
+        folder = RunFolder(run.path)
+        part = 2
+        while True:
+            try:
+                disk.create(folder.events(part), b"")
+                break
+            except FileExistsError:
+                part += 1
+        return RunWriter(self._home, Claim.make(self._home.layout, run_id, folder, part), Options())
+
+    def sql(self, query: str, parameters: readonly.Parameters = (), *, timeout: float | None = None) -> pa.Table:
+        """Ask the catalogue in SQL; only reading is possible.
+
+        Args:
+            query: A SELECT, with `?` or `:name` for parameters. Tables: runs, series, points, run_values, run_tags,
+                media; views: experiments, metrics.
+            parameters: Their values.
+            timeout: Seconds after which the query is stopped.
+
+        Returns:
+            An Arrow table; `.to_pylist()` gives rows as dicts.
+
+        Raises:
+            BadQuery: The query is wrong or does more than read.
+            QueryStopped: It took longer than `timeout`.
+        """
+        self._check()
+        from playhead import arrow
+
+        return arrow.table(*readonly.query(self._home.database, query, parameters, timeout=timeout))
+
+    def purge(self, *, older_than: float = 0.0) -> list[str]:
+        """Empty the recycle bin: remove for good what was deleted, and nothing else.
+
+        Args:
+            older_than: Only what has been in the bin for this many seconds.
+
+        Returns:
+            The ids of the runs that are gone.
+        """
+        self._check_writable()
+        due = [run for run in self.runs.deleted if clock.now() - (run.deleted_at or 0) >= older_than]
+        for run in due:
+            run.purge()
+        return [run.id for run in due]
+
+    def info(self) -> dict[str, Any]:
+        """Describe the store: format, catalogue, counts, bytes."""
+        self._check()
+        marker = facts.load(self._home.layout.marker)
+        with self._home.database.read() as connection:
+            counts = catalog_runs.counts(connection)
+        return {
+            "path": str(self.path),
+            "format": marker.get("format", FORMAT),
+            "id": marker.get("id"),
+            "file_system": filesystem.type_of(self.path),
+            "network": self._home.database.network,
+            **counts,
+            "bytes": filesystem.size_of(self.path),
+        }
+
+    def _check(self) -> None:
+        if self._closed:
+            raise Closed(f"the store {self.path} is closed")
+
+    def _check_writable(self) -> None:
+        self._check()
+        if self.mode != "a":
+            raise ReadOnly(f"the store {self.path} is open for reading; open it with mode='a' to change it")
+
+    def close(self) -> None:
+        """Give the catalogue back. Closing twice is fine."""
+        if self._closed:
+            return
+        self._closed = True
+        self._home.database.checkpoint()
+        self._home.database.close()
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch)
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self._closed:
+            return f"<Store {self.path}, closed>"
+        return f"<Store {self.path}, {len(self.runs)} runs, mode {self.mode!r}>"
+
+
+def _new_id() -> str:
+    return f"{clock.local(clock.now_ns()):%Y%m%d_%H%M%S}_{secrets.token_hex(3)}"
+
+
+def _config(config: Any) -> dict[str, Any]:
+    plain = strictjson.plain({} if config is None else config)
+    if not isinstance(plain, dict):
+        raise WrongType(f"config is a mapping, a dataclass or a namespace, not {type(config).__name__}")
+    return plain
+
+
+def _make_run_folder(folder: RunFolder) -> None:
+    while True:
+        disk.make_folders(folder.path.parent)
+        try:
+            disk.make_folder(folder.path)
+        except FileNotFoundError:
+            continue  # a purge took the empty folder above away in between
+        disk.sync_folder(folder.path.parent)
+        return
