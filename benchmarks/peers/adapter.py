@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 PROJECT = "bench"
 PARAMETERS: Mapping[str, float] = {f"param_{k}": 0.1 * (k + 1) for k in range(10)}
@@ -45,5 +45,4 @@ class Adapter(Protocol):
 
 def load(name: str) -> Adapter:
     """Import the adapter of a peer, and with it the peer."""
-    adapter: Adapter = importlib.import_module(f"benchmarks.peers.workers.{name}")  # type: ignore[assignment]
-    return adapter
+    return cast(Adapter, importlib.import_module(f"benchmarks.peers.workers.{name}"))

@@ -19,8 +19,8 @@ from benchmarks.peers.registry import Peer
 Figures = dict[str, Any]
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-START_TIMEOUT_S = 120
 HELPER_GRACE_S = 10
+CONTROL_STEPS = 300
 
 
 class WorkerError(RuntimeError):
@@ -122,6 +122,8 @@ def run_workload(workload: str, peer: Peer, python: Path, peers_folder: Path, si
 
 
 def _kill_repeatedly(peer: Peer, python: Path, peers_folder: Path, sizes: Sizes) -> Figures:
+    with bench(peer, python, peers_folder) as one:
+        _check_reader(one)
     acknowledged, lost = [], []
     for _ in range(sizes.kills):
         with bench(peer, python, peers_folder) as one:
@@ -130,6 +132,14 @@ def _kill_repeatedly(peer: Peer, python: Path, peers_folder: Path, sizes: Sizes)
             acknowledged.append(len(steps))
             lost.append(len(steps - survivors))
     return {"kills": sizes.kills, "acknowledged": acknowledged, "lost": lost}
+
+
+def _check_reader(one: Bench) -> None:
+    """Refuse to count losses with a reader that does not find all of a run that ended well."""
+    one.ask("finish", CONTROL_STEPS)
+    found = one.ask("survivors")["steps"]
+    if found != list(range(CONTROL_STEPS)):
+        raise WorkerError(f"the reader found {len(found)} of {CONTROL_STEPS} steps of a run that ended well")
 
 
 def _kill_once(one: Bench, seconds: float) -> set[int]:

@@ -13,11 +13,11 @@ Results = Mapping[str, Figures]
 
 @dataclass(frozen=True)
 class Table:
-    """How a workload's results are shown; the ratio column compares ``ratio_of``."""
+    """How a workload's results are shown: columns, then columns of the peer's figure over Playhead's."""
 
     title: str
     columns: Mapping[str, Callable[[Figures], str]]
-    ratio_of: str
+    ratios: Mapping[str, str]
 
 
 def _number(key: str, form: str = ",.1f") -> Callable[[Figures], str]:
@@ -29,7 +29,7 @@ def _spread(key: str) -> Callable[[Figures], str]:
 
 
 def _points(figures: Figures) -> str:
-    return f"{figures['points']:,}" + (" (scaled)" if figures["scaled"] else "")
+    return f"{figures['points']:,} of {figures['wanted']:,}" if figures["scaled"] else f"{figures['points']:,}"
 
 
 TABLES: Mapping[str, Table] = {
@@ -43,7 +43,7 @@ TABLES: Mapping[str, Table] = {
             "wall µs p99": _number("wall_us_p99"),
             "finish s": _number("finish_s", ".2f"),
         },
-        "cpu_us_median",
+        {"CPU ÷ Playhead": "cpu_us_median"},
     ),
     "kill": Table(
         "Points lost to kill -9, one scalar every 2 ms",
@@ -53,10 +53,10 @@ TABLES: Mapping[str, Table] = {
             "lost": _spread("lost"),
             "lost a kill": lambda figures: format(sum(figures["lost"]) / figures["kills"], ",.1f"),
         },
-        "",
+        {},
     ),
     "million": Table(
-        "One million points, ten a call (slow peers stopped by the clock and scaled)",
+        "Many points in one run, ten a call; CPU and wall are scaled to all points where the clock stopped a slow peer",
         {
             "points logged": _points,
             "CPU s": _number("cpu_s"),
@@ -64,7 +64,7 @@ TABLES: Mapping[str, Table] = {
             "bytes a point": _number("bytes_per_point"),
             "peak MB": _number("peak_mb", ",.0f"),
         },
-        "cpu_s",
+        {"CPU ÷ Playhead": "cpu_s", "bytes ÷ Playhead": "bytes_per_point"},
     ),
     "list": Table(
         "Runs listed, each with ten parameters and ten metrics",
@@ -74,7 +74,7 @@ TABLES: Mapping[str, Table] = {
             "all, ms": _number("all_ms"),
             "all with parameters, ms": _number("all_with_parameters_ms"),
         },
-        "all_ms",
+        {"first ÷ Playhead": "first_100_ms", "all ÷": "all_ms", "with parameters ÷": "all_with_parameters_ms"},
     ),
 }
 
@@ -82,8 +82,7 @@ TABLES: Mapping[str, Table] = {
 def render(workload: str, results: Results) -> str:
     """Draw the table of one workload as Markdown that also reads well in a terminal."""
     table = TABLES[workload]
-    ratio = [f"÷ Playhead ({table.ratio_of})"] if table.ratio_of else []
-    rows = [["peer", *table.columns, *ratio]]
+    rows = [["peer", *table.columns, *table.ratios]]
     rows += [_row(table, peer.title, results[peer.name], results) for peer in PEERS if peer.name in results]
     titles = {peer.name: peer.title for peer in PEERS}
     notes = [f"{titles[name]}: {why}\n" for name, figures in results.items() for why in _excuses(figures).values()]
@@ -91,11 +90,10 @@ def render(workload: str, results: Results) -> str:
 
 
 def _row(table: Table, title: str, figures: Figures, results: Results) -> list[str]:
-    width = len(table.columns) + bool(table.ratio_of)
     for excuse in _excuses(figures):
-        return [title, *[excuse] * width]
-    cells = [title, *(show(figures) for show in table.columns.values())]
-    return [*cells, _ratio(table.ratio_of, figures, results)] if table.ratio_of else cells
+        return [title, *[excuse] * (len(table.columns) + len(table.ratios))]
+    shown = [show(figures) for show in table.columns.values()]
+    return [title, *shown, *(_ratio(key, figures, results) for key in table.ratios.values())]
 
 
 def _excuses(figures: Figures) -> dict[str, str]:
@@ -105,6 +103,8 @@ def _excuses(figures: Figures) -> dict[str, str]:
 
 def _ratio(key: str, figures: Figures, results: Results) -> str:
     baseline = results.get(BASELINE, {}).get(key)
+    if figures[key] is None:
+        return "n/a"
     return f"{figures[key] / baseline:,.2f}" if baseline else "?"
 
 

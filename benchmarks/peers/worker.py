@@ -28,6 +28,8 @@ def main() -> None:
             adapter.fill(folder, int(size))
         case "list":
             figures = workloads.measure_listing(adapter, folder, int(size))
+        case "finish":
+            workloads.log_and_finish(adapter, folder, int(size))
         case "kill":
             workloads.log_until_killed(adapter, folder, lambda line: os.write(answer, line))
         case "survivors":

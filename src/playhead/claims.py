@@ -11,12 +11,14 @@ import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from playhead import clock, disk, strictjson
 from playhead.layout import Layout, RunFolder
 from playhead.process import Process
 
 HEARTBEAT_SECONDS = 15
+EDITING = 0
 SILENT_SECONDS = 600  # after this long without a heartbeat a recorder on another machine counts as dead
 
 
@@ -28,7 +30,7 @@ class Claim:
         path: The claim's file.
         run_id: The run.
         run_dir: The run's folder, relative to the store.
-        part: 1 for the process that made or resumed the run, more for those attached to it.
+        part: 1 for the process that made or resumed the run, more for those attached to it, 0 for one that edits it.
         process: Who claims.
     """
 
@@ -47,10 +49,21 @@ class Claim:
         """
         path = layout.recording_entry(run_id, part)
         claim = cls(path, run_id, layout.relative(folder.path), part, Process.current())
-        content = {"run_id": run_id, "run_dir": claim.run_dir, "part": part, "process": claim.process.to_json()}
+        content: dict[str, Any] = {
+            "run_id": run_id,
+            "run_dir": claim.run_dir,
+            "part": part,
+            "process": claim.process.to_json(),
+        }
         disk.make_folders(layout.recording)
         disk.create(path, strictjson.encode(content, indent=True))
         return claim
+
+    @classmethod
+    def for_editing(cls, layout: Layout, run_id: str, folder: RunFolder) -> Claim:
+        """Claim a run whose folder the caller has locked; a claim left by an earlier editor is taken over."""
+        disk.remove(layout.recording_entry(run_id, EDITING))
+        return cls.make(layout, run_id, folder, EDITING)
 
     @classmethod
     def load(cls, path: Path) -> Claim | None:

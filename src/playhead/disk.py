@@ -349,6 +349,13 @@ class Appender:
             found = self.size
         self.size = self._end = found
 
+    def is_there(self) -> bool:
+        """Tell whether the file still has its name; what is appended to one that was deleted is lost at the end."""
+        try:
+            return os.path.samestat(os.stat(self.path), os.fstat(self._fd))
+        except FileNotFoundError:
+            return False
+
     def sync(self) -> None:
         """Wait until everything appended is on the medium."""
         sync(self._fd, self.path)
@@ -358,3 +365,8 @@ class Appender:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+    def __del__(self) -> None:
+        # One that an exception left behind must not keep the lock; it may not even have a descriptor yet.
+        with contextlib.suppress(AttributeError):
+            self.close()

@@ -15,6 +15,7 @@ MARKER = "playhead.json"
 DATABASE = "playhead.db"
 RECORDING = ".recording"
 TRASH = ".trash"
+INCOMING = ".incoming"
 RUNS = "runs"
 
 # Folders at the top of a store that hold lanes, not projects.
@@ -180,6 +181,11 @@ class Layout:
         """Where a run is while it is being removed for good."""
         return self.root / TRASH
 
+    @property
+    def incoming(self) -> Path:
+        """Where runs of other programs are built before they are moved to their place; each in a folder named by id."""
+        return self.root / INCOMING
+
     def recording_entry(self, run_id: str, part: int) -> Path:
         """Name the file that says who records a part of a run."""
         return self.recording / f"{run_id}.{part}.json"
@@ -200,5 +206,6 @@ class Layout:
         """Walk over the folders of all runs, found by their `meta.json`."""
         for meta in sorted(self.root.glob(f"*/*/{RUNS}/*/meta.json")):
             folder = meta.parent
-            if folder.relative_to(self.root).parts[0] not in LANES and not folder.name.startswith("."):
+            top = folder.relative_to(self.root).parts[0]
+            if top not in LANES and not top.startswith(".") and not folder.name.startswith("."):
                 yield RunFolder(folder)

@@ -21,7 +21,7 @@ def open(path: str | os.PathLike[str] = "store", mode: str = "a") -> Store:
 
     Args:
         path: The store's folder.
-        mode: `a` to read and record, `r` to read; `r` changes nothing, not even on a medium that cannot be written.
+        mode: `a` to read and record, `r` to read. `r` changes no file, and works on a medium that cannot be written.
 
     Raises:
         NotAStore: The folder is something else, or, with mode `r`, is not there.

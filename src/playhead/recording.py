@@ -8,6 +8,7 @@ the catalogue, notes the environment, gives signs of life and, where asked, samp
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import signal
 import sys
@@ -16,20 +17,22 @@ import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import FrameType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from playhead import clock, disk, facts, layout, strictjson
 from playhead.capture import console, environment, system
 from playhead.catalog import points
 from playhead.catalog import runs as catalog_runs
 from playhead.claims import HEARTBEAT_SECONDS, Claim
-from playhead.errors import Closed, Forked, StoreLocked, WrongType
+from playhead.errors import Closed, Forked, NotFound, PlayheadError, StoreLocked, WrongType
 from playhead.lanes import media
 from playhead.lanes.scalars.events import IMAGE, EventWriter
 from playhead.lanes.scalars.index import EventIndex
-from playhead.lanes.scalars.signal import MetricSignal
 from playhead.run import Home, Run
 from playhead.writer import BackgroundWriter
+
+if TYPE_CHECKING:
+    from playhead.lanes.scalars.signal import MetricSignal
 
 INDEX_SECONDS = 0.5
 
@@ -222,6 +225,8 @@ class RunWriter(Run):
         if self._environment_due:
             self._environment_due = False
             facts.write(self._folder.environment, strictjson.plain(environment.capture()), durable=False)
+        if not self._events.is_there():
+            raise NotFound(f"the folder of the run, {self.path}, was moved or deleted while it was being recorded")
         now = clock.elapsed_ns()
         if now - self._beat_at >= HEARTBEAT_SECONDS * clock.SECOND:
             self._beat_at = now
@@ -280,15 +285,22 @@ class RunWriter(Run):
     def _settle(self, status: str, reason: str | None) -> None:
         try:
             self._background.stop()
-        finally:
-            self._events.close()
-            self._logs.close()
-            if self._sampler is not None:
-                self._sampler.close()
-            if self._claim.part == 1:
-                end(self._home, self._row.run_dir, status, reason)
+        except BaseException:
+            # The claim stays, so that the next open indexes what this one could not; the first error is reported.
+            with contextlib.suppress(OSError, PlayheadError):
+                self._let_go(status, reason)
+            raise
+        self._let_go(status, reason)
         self.reload()
         self._claim.release()
+
+    def _let_go(self, status: str, reason: str | None) -> None:
+        self._events.close()
+        self._logs.close()
+        if self._sampler is not None:
+            self._sampler.close()
+        if self._claim.part == 1:
+            end(self._home, self._row.run_dir, status, reason)
 
     def close(self) -> None:
         """End the run as finished."""

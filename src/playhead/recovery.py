@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playhead import claims, disk, facts
 from playhead.catalog import runs as catalog_runs
-from playhead.claims import Claim
+from playhead.claims import EDITING, Claim
 from playhead.errors import Damaged
 from playhead.lanes.scalars import events
 from playhead.lanes.scalars.index import EventIndex
@@ -63,23 +63,27 @@ def recover_claim(home: Home, path: Path) -> str | None:
 
 
 def settle(home: Home, claim: Claim) -> None:
-    """Bring a run whose recorder died to rest: cut torn lines, index what is there, mark it failed."""
+    """Bring a run whose recorder or editor died to rest: cut torn lines, index what is there, mark it failed."""
     folder = home.layout.run_at(claim.run_dir)
     if not folder.meta.exists():
-        _remove_unborn(folder)
+        _forget(home, claim)
         return
     key = home.index(folder)
-    index_part(home, key, folder, claim.part, mend=True)
+    if claim.part != EDITING:
+        index_part(home, key, folder, claim.part, mend=True)
     if claim.part == 1 and facts.load(folder.status).get("status", "running") == "running":
         last_sign = os.stat(claim.path).st_mtime
         end(home, claim.run_dir, "failed", PROCESS_NOT_FOUND, _last_moment(folder, claim.part, last_sign))
     home.write_summary(folder, home.best_of(key))
 
 
-def _remove_unborn(folder: RunFolder) -> None:
-    """Remove the folder of a run that died before it was one."""
-    if folder.path.is_dir():
-        disk.remove_tree(folder.path)
+def _forget(home: Home, claim: Claim) -> None:
+    """Remove what is left of a run that died before it was one, or while it was being purged."""
+    with home.database.write() as connection:
+        catalog_runs.remove(connection, claim.run_id)
+    for leftover in (home.layout.run_at(claim.run_dir).path, home.layout.trash / claim.run_id):
+        if leftover.is_dir():
+            disk.remove_tree(leftover)
 
 
 def _last_moment(folder: RunFolder, part: int, last_sign: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ from playhead import claims, clock, disk, facts, layout, strictjson
 from playhead.catalog import points
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.database import Database
+from playhead.claims import Claim
 from playhead.errors import NotFound, ReadOnly, StoreLocked, WrongType
 from playhead.layout import Layout, RunFolder
 
@@ -214,6 +216,15 @@ class Run:
         with self._home.database.read() as connection:
             return sorted({row.name for row in catalog_runs.metrics_of(connection, self._row.key)})
 
+    def metrics_summary(self) -> list[Any]:
+        """List each metric and stage with how many points it has, its last, smallest and largest value.
+
+        The rows have `name`, `stage`, `part`, `points`, `last_value`, `last_step`, `min_value`, `min_step`, `max_value`
+        and `max_step`. No point is read for it.
+        """
+        with self._home.database.read() as connection:
+            return list(catalog_runs.metrics_of(connection, self._row.key))
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.metric_names())
 
@@ -267,12 +278,30 @@ class Run:
         self._change(self._folder.meta, lambda meta: {**change(meta), "edited_at": clock.now()})
 
     def _change(self, path: Path, change: Any) -> None:
-        """Change keys of a JSON file of this run, then the catalogue; one editor at a time."""
-        self._refuse_read_only()
-        with disk.locked(self._folder.path):
+        """Change keys of a JSON file of this run, then the catalogue."""
+        with self._editing():
             content = facts.load(path)
             facts.write(path, content | (change(content) if callable(change) else change))
-        self._home.index(self._folder)
+
+    @contextlib.contextmanager
+    def _editing(self) -> Iterator[None]:
+        """Let one editor at a time change the run's files, and bring the catalogue up to date after it.
+
+        A claim names the run until that is done: after a crash in between, the next open does it.
+        """
+        self._refuse_read_only()
+        try:
+            with disk.locked(self._folder.path):
+                claim = Claim.for_editing(self._home.layout, self.id, self._folder)
+                try:
+                    yield
+                finally:
+                    self._home.index(self._folder)
+                    claim.release()
+        except FileNotFoundError:
+            if self._folder.meta.exists():
+                raise
+            raise NotFound(f"the run {self.id} is gone: {self.path} was moved or purged") from None
         self.reload()
 
     def _refuse_read_only(self) -> None:
@@ -292,20 +321,16 @@ class Run:
 
     def delete(self, reason: str = "") -> None:
         """Put the run into the recycle bin: hidden, and as it was after `restore`."""
-        self._refuse_read_only()
         if not self.is_deleted:
             marker = {"deleted_at": clock.now(), "reason": strictjson.plain(reason), "original_status": self.status}
-            facts.write(self._folder.deleted, marker)
-            self._home.index(self._folder)
-            self.reload()
+            with self._editing():
+                facts.write(self._folder.deleted, marker)
 
     def restore(self) -> None:
         """Take the run out of the recycle bin."""
-        self._refuse_read_only()
-        disk.remove(self._folder.deleted)
-        disk.sync_folder(self._folder.path)
-        self._home.index(self._folder)
-        self.reload()
+        with self._editing():
+            disk.remove(self._folder.deleted)
+            disk.sync_folder(self._folder.path)
 
     def purge(self) -> None:
         """Remove a deleted run for good.
@@ -318,13 +343,15 @@ class Run:
             raise StoreLocked(f"the run {self.id} is not in the recycle bin; delete it first")
         if any(claim.is_live() for claim in claims.of_run(self._home.layout, self.id)):
             raise StoreLocked(f"the run {self.id} is still being recorded; stop it first")
-        with self._home.database.write() as connection:
-            catalog_runs.remove(connection, self.id)
-        # Out of sight in one step, then away at leisure.
         disk.make_folders(self._home.layout.trash)
-        doomed = self._home.layout.trash / self.id
-        disk.rename(self._folder.path, doomed)
-        disk.remove_tree(doomed)
+        with disk.locked(self._folder.path):
+            claim = Claim.for_editing(self._home.layout, self.id, self._folder)
+            with self._home.database.write() as connection:
+                catalog_runs.remove(connection, self.id)
+            # Out of sight in one step, then away at leisure.
+            disk.rename(self._folder.path, self._home.layout.trash / self.id)
+        disk.remove_tree(self._home.layout.trash / self.id)
+        claim.release()
         # The folders of the name and the project go when their last run does.
         any(not disk.remove_empty(parent) for parent in list(self._folder.path.parents)[:3])
 

@@ -17,7 +17,7 @@ from playhead.catalog import readonly
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.runs import RunQuery
 from playhead.claims import Claim
-from playhead.errors import Closed, Exists, ReadOnly, StoreLocked, WrongType
+from playhead.errors import Closed, Exists, NotAStore, ReadOnly, StoreLocked, WrongType
 from playhead.layout import RunFolder
 from playhead.recording import Options, RunWriter
 from playhead.run import Home, Run
@@ -251,6 +251,8 @@ class Store:
     def _check(self) -> None:
         if self._closed:
             raise Closed(f"the store {self.path} is closed")
+        if not self._home.layout.marker.exists():
+            raise NotAStore(f"the store {self.path} was moved or deleted while it was open; open it where it is now")
 
     def _check_writable(self) -> None:
         self._check()

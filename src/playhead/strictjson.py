@@ -60,7 +60,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return special(float(value))
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {plain(str(key)): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(item) for item in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -19,7 +20,9 @@ from typing import Any, Self, TextIO, cast
 from playhead.capture.terminal import LineAssembler
 
 _STREAMS = ("stdout", "stderr")
-_BACKLOG = 10_000
+_SMALL = 4096  # characters in a write
+_MANY = 256  # writes
+_BACKLOG = 10_000  # lines
 _BACKLOG_WAIT_S = 0.1
 _LAST_WAIT_S = 10.0
 
@@ -49,6 +52,9 @@ class ConsoleCapture:
 
     def __init__(self, write_line: Callable[[str], None]) -> None:
         self._write_line = write_line
+        self._reset()
+
+    def _reset(self) -> None:
         self._tees: dict[str, _Tee] = {}
         self._assemblers: list[LineAssembler] = []
         self._assembly = threading.RLock()  # a signal handler may print while its own thread holds it
@@ -58,13 +64,12 @@ class ConsoleCapture:
         self._delivery = threading.Lock()
         self._delivering_thread: int | None = None
         self._error: Exception | None = None
-        self._pid = os.getpid()
 
     def start(self) -> None:
         """Begin to capture; without effect while it runs already."""
         if self._tees:
             return
-        self._pid = os.getpid()
+        _captures.add(self)
         for name in _STREAMS:
             stream = getattr(sys, name)
             if stream is None:  # a process without a console
@@ -100,15 +105,10 @@ class ConsoleCapture:
         self._end()
         if self._error is not None:
             error.add_note(f"The console was captured only up to an error of its own: {self._error!r}")
+            self._error = None
 
     def _end(self) -> None:
-        for name, tee in self._tees.items():
-            if getattr(sys, name) is tee:
-                setattr(sys, name, tee.innermost_in_use())
-            tee.take = None
-        self._tees = {}
-        if os.getpid() != self._pid:
-            return
+        self._restore_streams()
         with self._assembly:
             self._assemble()
             for assembler in self._assemblers:
@@ -119,11 +119,25 @@ class ConsoleCapture:
             if self._lines and self._error is None:
                 self._error = TimeoutError(f"{len(self._lines)} printed lines could not be given out")
 
+    def _restore_streams(self) -> None:
+        for name, tee in self._tees.items():
+            if getattr(sys, name) is tee:
+                setattr(sys, name, tee.innermost_in_use())
+            tee.take = None
+        self._tees = {}
+
+    def _abandon(self) -> None:
+        """Leave the capture to the parent: this is a forked child, and its copies of the locks may be held for ever."""
+        self._restore_streams()
+        self._reset()
+
     def _take(self, assembler: LineAssembler, text: str) -> None:
-        if self._delivering_thread == threading.get_ident() or os.getpid() != self._pid:
+        if self._delivering_thread == threading.get_ident():
             return
+        self._printed.append((assembler, text))
+        if "\n" not in text and len(text) < _SMALL and len(self._printed) < _MANY:
+            return  # no line ends here: this can wait for one that does
         with self._assembly:
-            self._printed.append((assembler, text))
             if self._is_assembling:
                 return  # this is a signal handler; what it interrupted goes on with its text
             self._is_assembling = True
@@ -131,17 +145,17 @@ class ConsoleCapture:
                 self._assemble()
             finally:
                 self._is_assembling = False
-        # Waiting for the thread in the function could be a deadlock, never waiting could fill the memory.
-        self._deliver(_BACKLOG_WAIT_S if len(self._lines) > _BACKLOG else 0)
+        if self._lines:
+            # Waiting for the thread in the function could be a deadlock, never waiting could fill the memory.
+            self._deliver(_BACKLOG_WAIT_S if len(self._lines) > _BACKLOG else 0.0)
 
     def _assemble(self) -> None:
         while self._printed:
             assembler, text = self._printed.popleft()
-            if assembler in self._assemblers:  # else a thread was on its way here while the capture ended
-                self._lines.extend(assembler.feed(text))
+            self._lines.extend(assembler.feed(text))
 
     def _deliver(self, patience_s: float) -> None:
-        while self._lines and self._delivery.acquire(timeout=patience_s):
+        while self._lines and self._delivery.acquire(patience_s > 0, patience_s or -1):
             try:
                 self._delivering_thread = threading.get_ident()
                 self._drain()
@@ -194,3 +208,14 @@ class _Tee:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
+
+
+_captures: weakref.WeakSet[ConsoleCapture] = weakref.WeakSet()
+
+
+def _abandon_captures() -> None:
+    for capture in _captures:
+        capture._abandon()
+
+
+os.register_at_fork(after_in_child=_abandon_captures)

@@ -101,6 +101,8 @@ class Screen:
         row, cells = self._rows[self._row].cells, _cells(text)
         if self._column > len(row):
             row.extend(" " * (self._column - len(row)))
+        _part(row, self._column)
+        _part(row, self._column + len(cells))
         row[self._column : self._column + len(cells)] = cells
         self._column += len(cells)
         if len(row) > LINE_LIMIT:
@@ -162,6 +164,7 @@ class Screen:
 
     def _erase_in_row(self, which: int | None) -> None:
         row = self._rows[self._row].cells
+        _part(row, self._column + (which == 1))
         if which == 1:
             row[: self._column + 1] = " " * min(self._column + 1, len(row))
         else:
@@ -213,6 +216,12 @@ _ACTIONS: dict[str, Callable[[Screen, int | None], None]] = {
     "K": Screen._erase_in_row,
     "f": Screen._start_anew,
 }
+
+
+def _part(row: list[str], column: int) -> None:
+    """Blank a wide character that lies on both sides of the column: half of one cannot stay."""
+    if 0 < column < len(row) and row[column] == "":
+        row[column - 1 : column + 1] = "  "
 
 
 def _cells(text: str) -> list[str]:

@@ -33,6 +33,8 @@ class LineAssembler:
 
     def feed(self, text: str) -> list[str]:
         """Take what was written and give the lines that are final by it, without their newlines."""
+        if self._screen is None and not self._unfinished and (text == "\n" or text.isprintable()):
+            return self._append(text)  # a plain print, the text and then its end: worth the shortest way
         if self._unfinished:
             text = self._unfinished + text
             self._unfinished = ""
@@ -43,21 +45,24 @@ class LineAssembler:
         return self._draw(text)
 
     def finish(self) -> list[str]:
-        """Give the lines that are still open; nothing is fed after that."""
+        """Give the lines that are still open; one that was begun counts if there is more in it than blanks."""
         if self._screen is not None:
-            return self._screen.finish()
-        return ["".join(self._partial)] if self._partial_length else []
+            lines = _in_pieces(self._screen.finish())
+        else:
+            partial = "".join(self._partial)
+            lines = [partial] if partial.strip(" ") else []
+        self._screen = None
+        self._hold("")
+        return lines
 
     def _append(self, text: str) -> list[str]:
-        first, newline, rest = text.partition("\n")
-        self._partial.append(first)
-        self._partial_length += len(first)
-        if not newline and self._partial_length <= LINE_LIMIT:
+        self._partial.append(text)
+        self._partial_length += len(text)
+        if "\n" not in text and self._partial_length <= LINE_LIMIT:
             return []
-        lines = ["".join(self._partial)]
-        if newline:
-            lines += rest.split("\n")
-        lines = [piece for line in lines for piece in _pieces(line)]
+        lines = "".join(self._partial).split("\n")
+        if self._partial_length > LINE_LIMIT:
+            lines = _in_pieces(lines)
         self._hold(lines.pop())
         self._above.extend(lines[-HEIGHT:])
         return lines
@@ -68,7 +73,7 @@ class LineAssembler:
             self._unfinished = unfinished[0]
             text = text[: unfinished.start()]
         screen = self._screen or Screen("".join(self._partial), self._above)
-        lines = screen.draw(text)
+        lines = _in_pieces(screen.draw(text))
         plain = screen.plain_line
         self._screen = screen if plain is None else None
         self._hold(plain or "")
@@ -79,7 +84,5 @@ class LineAssembler:
         self._partial_length = len(partial)
 
 
-def _pieces(line: str) -> list[str]:
-    if len(line) <= LINE_LIMIT:
-        return [line]
-    return [line[start : start + LINE_LIMIT] for start in range(0, len(line), LINE_LIMIT)]
+def _in_pieces(lines: list[str]) -> list[str]:
+    return [line[start : start + LINE_LIMIT] for line in lines for start in range(0, max(1, len(line)), LINE_LIMIT)]

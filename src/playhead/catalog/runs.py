@@ -165,8 +165,7 @@ class RunQuery:
         """Give the query with further conditions."""
         if changes.get("where") and self.where:
             changes["where"] = f"({self.where}) and ({changes['where']})"
-        if changes.get("tags"):
-            changes["tags"] = (*self.tags, *changes["tags"])
+        changes["tags"] = (*self.tags, *changes.get("tags", ()))
         return replace(self, **{key: value for key, value in changes.items() if value is not None})
 
     def _conditions(self) -> list[Any]:

@@ -1,7 +1,7 @@
 """A log of records in segments, checked by CRC: what a lane writes while it records.
 
-A journal is a folder of its own with files `000000.seg`, `000001.seg`, …; `segment.py` has their bytes. Readers follow a
-writer in another process without a lock between them. Four rules of the writer make that sound; the code names them
+A journal is a folder of its own with files `000000.seg`, `000001.seg`, …; `segment.py` has their bytes. Readers follow
+a writer in another process without a lock between them. Four rules of the writer make that sound; the code names them
 where it relies on them:
 
 1. It appends, and it cuts off only bytes behind the last whole record: of an append that failed, or that a crash tore.
@@ -10,9 +10,9 @@ where it relies on them:
    that the next writer will cut off and write over.
 2. It never touches a segment again once it has made the next. So a segment that was seen to have a successor *before*
    its end was looked for has its last record, and bytes left over there are damage.
-3. Segments are made in ascending order. So one that is missing below an existing one did exist; one look at the folder,
-   which may miss a name that is made meanwhile, is never enough to call it lost.
-4. Segments are removed in ascending order. So one that is missing above an existing one is lost; the others were removed.
+3. Segments are made in ascending order. So one that is missing below an existing one was made. A look at the folder may
+   miss a name that is made meanwhile: the file is asked for again before it is called missing.
+4. Segments are removed in ascending order. So one that is missing while a lower one exists is lost, any other removed.
 """
 
 from playhead.journal.reader import Damage, JournalReader, Record

@@ -41,10 +41,12 @@ _CHECKED = struct.Struct("<IQ")  # the fields of a frame behind its CRC
 _CHECKED_AT = _FRAME.size - _CHECKED.size
 HEADER_SIZE = _HEADER.size
 FRAME_SIZE = _FRAME.size
+_MARKER_SIZE = 8
+
+Buffer = bytes | bytearray | memoryview
 
 _BLOCK = 256 << 10  # read at once where every byte is checked
 _HOP = 16 << 10  # read at once where only frames are looked at
-_NOTHING = memoryview(b"")
 
 
 class Position(NamedTuple):
@@ -95,11 +97,12 @@ def seed_of(marker: bytes, segment: int) -> int:
     return crc32(segment.to_bytes(4, "little"), crc32(marker))
 
 
-def pack_frame(marker: bytes, seed: int, offset: int, number: int, length: int, payload: Iterable[memoryview]) -> bytes:
-    """Give the bytes that go before a payload at one place."""
+def pack_frame(marker: bytes, seed: int, position: Position, payload: Iterable[Buffer]) -> bytes:
+    """Give the bytes that go before a payload."""
+    _, offset, number, length = position
     crc = crc32(_CHECKED.pack(length, number), (seed + offset) & 0xFFFFFFFF)
-    for view in payload:
-        crc = crc32(view, crc)
+    for buffer in payload:
+        crc = crc32(buffer, crc)
     return _FRAME.pack(marker, crc, length, number)
 
 
@@ -146,25 +149,96 @@ class Segment:
         """Read the header; None where it is not whole."""
         return Header.unpack(os.pread(self._fd, HEADER_SIZE, 0), self.path)
 
-    def frames(self, offset: int, marker: bytes, *, verify: bool = True) -> Iterator[tuple[Position, memoryview]]:
-        """Walk over frames that follow one another, with their payloads, up to the first that is not whole.
-
-        Without `verify` only heads are looked at: their numbers must follow one another, and payloads are not given.
-        """
-        seed, number = seed_of(marker, self.number), -1
-        block, base, size, need = _NOTHING, offset, 0, FRAME_SIZE
+    def frames(self, offset: int, marker: bytes) -> Iterator[tuple[Position, bytes | memoryview]]:
+        """Walk over frames that follow one another, with their payloads, up to the first that is not whole."""
+        seed = seed_of(marker, self.number)
+        block, at = memoryview(b""), 0
         while True:
-            # The size bounds what is read, since the length of a broken frame may say anything.
-            if offset + need > size and offset + need > (size := self.size()):
-                return
-            if offset + need > base + len(block):
-                block, base = memoryview(os.pread(self._fd, max(need, _BLOCK if verify else _HOP), offset)), offset
-                if len(block) < need:  # cut off since the size was asked for
+            if at + FRAME_SIZE > len(block):
+                block, at = memoryview(os.pread(self._fd, _BLOCK, offset)), 0
+                if len(block) < FRAME_SIZE:
                     return
-            at = offset - base
-            mark, crc, length, found = _FRAME.unpack_from(block, at)
-            if mark != marker:
+            mark, crc, length, number = _FRAME.unpack_from(block, at)
+            start, stop = at + FRAME_SIZE, at + FRAME_SIZE + length
+            payload: bytes | memoryview = block[start:stop]
+            if stop > len(block):
+                if length > self.size() - offset - FRAME_SIZE:  # the length of a broken frame may say anything
+                    return
+                payload = os.pread(self._fd, length, offset + FRAME_SIZE)
+            checked = crc32(block[at + _CHECKED_AT : start], (seed + offset) & 0xFFFFFFFF)
+            if mark != marker or len(payload) != length or crc32(payload, checked) != crc:
                 return
-            if need != FRAME_SIZE + length:
-                need = FRAME_SIZE + length
-                ...
+            yield Position(self.number, offset, number, length), payload
+            offset, at = offset + FRAME_SIZE + length, stop
+
+    def hops(self, offset: int, marker: bytes) -> Iterator[Position]:
+        """Walk over frames by their heads alone, while these follow one another and the file goes on far enough."""
+        size, before = self.size(), None
+        block, base = b"", offset
+        while offset + FRAME_SIZE <= size:
+            if offset + FRAME_SIZE > base + len(block):
+                block, base = os.pread(self._fd, _HOP, offset), offset
+                if len(block) < FRAME_SIZE:
+                    return
+            mark, _, length, number = _FRAME.unpack_from(block, offset - base)
+            position = Position(self.number, offset, number, length)
+            if mark != marker or before not in (None, number - 1) or position.end > size:
+                return
+            yield position
+            offset, before = position.end, number
+
+    def is_whole(self, offset: int, marker: bytes) -> bool:
+        """Tell whether a whole frame lies at an offset."""
+        return any(True for _ in self.frames(offset, marker))
+
+    def find(self, start: int, marker: bytes | None) -> int | None:
+        """Find the first whole frame at or after `start`; without a marker, one of any journal."""
+        needle = marker or MARK
+        while len(block := os.pread(self._fd, _BLOCK, start)) >= FRAME_SIZE:
+            at = block.find(needle)
+            while at >= 0:
+                if self.is_whole(start + at, marker or self.marker_at(start + at)):
+                    return start + at
+                at = block.find(needle, at + 1)
+            start += len(block) - len(needle) + 1  # the needle may lie across two blocks
+        return None
+
+    def marker_at(self, offset: int) -> bytes:
+        """Read the marker of the frame at an offset."""
+        return os.pread(self._fd, _MARKER_SIZE, offset)
+
+    def read(self, position: Position, marker: bytes | None) -> bytes:
+        """Read the payload at a position.
+
+        Raises:
+            Damaged: It is not there as it was written.
+        """
+        head = os.pread(self._fd, FRAME_SIZE, position.offset)
+        payload = os.pread(self._fd, position.length, position.offset + FRAME_SIZE)
+        asked = f"record {position.number} of {position.length} bytes at offset {position.offset}"
+        if len(head) < FRAME_SIZE or len(payload) < position.length:
+            raise Damaged(self.path, asked, f"the end of the file at {self.size()}")
+        mark, crc, length, number = _FRAME.unpack(head)
+        if mark != marker or (length, number) != (position.length, position.number):
+            raise Damaged(self.path, asked, "the head of something else")
+        seed = seed_of(mark, self.number) + position.offset
+        if (found := crc32(payload, crc32(head[_CHECKED_AT:], seed & 0xFFFFFFFF))) != crc:
+            raise Damaged(self.path, f"{asked} with CRC {crc:08x}", f"CRC {found:08x}")
+        return payload
+
+
+def identify(folder: Path) -> bytes | None:
+    """Give the marker of a journal: that of most segments, since one of another journal may have strayed in.
+
+    Where no header can be read, frames tell.
+    """
+    named: list[bytes] = []
+    salvaged: list[bytes] = []
+    for number in reversed(segments_in(folder)):
+        with contextlib.suppress(FileNotFoundError), contextlib.closing(Segment(folder, number)) as segment:
+            if header := segment.header():
+                named.append(header.marker)
+            elif not named and (found := segment.find(0, None)) is not None:
+                salvaged.append(segment.marker_at(found))
+    markers = named or salvaged
+    return max(markers, key=markers.count, default=None)

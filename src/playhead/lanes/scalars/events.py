@@ -23,6 +23,8 @@ IMAGE = "image"
 STEP, STAGE, TIME = "global_step", "stage", "time"
 
 _PLAIN = frozenset((float, int))
+_FAR = 2**63
+_METRICS_DATA = b',"type":"metrics","data":'
 
 
 class Event(NamedTuple):
@@ -58,31 +60,22 @@ class EventWriter:
             WrongType: A value is not a number, or a step not an integer. Nothing was written.
             BadName: A name cannot be a metric.
         """
-        # The straight way: a dict of known names and plain finite numbers. All else takes `_admitted`.
-        body = None
-        if type(values) is dict and values.keys() <= self._names and _PLAIN.issuperset(map(type, values.values())):
-            total = sum(values.values())
-            if total - total == 0:  # neither NaN nor infinite, hence none of the values is
-                try:
-                    body = orjson.dumps(values)
-                except TypeError:  # an integer past 64 bits
-                    body = None
+        body = self._straight(values)
         if body is None:
             values, step, stage = self._admitted(values, step, stage)
             body = orjson.dumps(values)
         if step is None:
             step = self.step + 1
-        elif type(step) is not int:
+        elif type(step) is not int or not -_FAR < step < _FAR:
             step = _integer(step)
         tail = self._tails.get(stage)
         if tail is None:
             tail = self._tail(stage)
         digits = b"%d" % self._stamps.next()
-        comma = b"," if values else b""
-        self._file.append(
-            b'{"ts":%b.%b,"type":"metrics","data":%b%b"global_step":%d%b'
-            % (digits[:-9], digits[-9:], body[:-1], comma, step, tail)
-        )
+        comma = b',"global_step":%d' if values else b'"global_step":%d'
+        # Joining is three times as fast as formatting with %b.
+        line = (b'{"ts":', digits[:-9], b".", digits[-9:], _METRICS_DATA, body[:-1], comma % step, tail)
+        self._file.append(b"".join(line))
         self.step = step
 
     def other(self, type: str, data: Mapping[str, Any]) -> int:
@@ -96,6 +89,10 @@ class EventWriter:
         head = b'{"ts":%b.%b,"type":%b,"data":' % (digits[:-9], digits[-9:], orjson.dumps(type))
         self._file.append(head + strictjson.encode(strictjson.plain(data)) + b"}\n")
         return stamp
+
+    def is_there(self) -> bool:
+        """Tell whether the file still has its name."""
+        return self._file.is_there()
 
     def sync(self) -> None:
         """Wait until every line is on the medium."""
@@ -114,6 +111,22 @@ class EventWriter:
     def last_ns(self) -> int:
         """The newest stamp."""
         return self._stamps.last
+
+    def _straight(self, values: Mapping[str, Any]) -> bytes | None:
+        """Encode a dict of known names and plain finite numbers, as nearly all are; None for anything else.
+
+        One sum vouches for all values: text and the like cannot be added, a NumPy or torch scalar among them gives a sum
+        of its own type, and a NaN or an infinity one that is not finite.
+        """
+        if type(values) is not dict or not values.keys() <= self._names:
+            return None
+        try:
+            total = sum(values.values())
+            if type(total) in _PLAIN and total - total == 0:
+                return orjson.dumps(values)
+        except TypeError:  # no number, or an integer past 64 bits
+            return None
+        return None
 
     def _admitted(
         self, values: Mapping[str, Any], step: int | None, stage: str | None
@@ -167,7 +180,7 @@ def _integer(step: Any) -> int:
     if (
         isinstance(step, (int, float))
         and not isinstance(step, bool)
-        and abs(step) < 2**63  # NaN is not
+        and abs(step) < _FAR  # NaN is not
         and int(step) == step
     ):
         return int(step)

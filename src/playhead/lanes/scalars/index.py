@@ -6,7 +6,7 @@ the background while a run records, at the next open after a crash, and for ever
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import isnan
 from pathlib import Path
 
@@ -59,10 +59,10 @@ class EventIndex:
             found, bad = events.parse(data, last_ns)
             if known is None:
                 known = points.states(connection, self._run, self._part)
+            last_step = next(_steps_backwards(found), last_step)
             batches, media = _sorted_out(found, self._run, self._part)
             points.add(connection, self._run, self._part, batches, known)
             points.add_media(connection, media)
-            last_step = next((b for b in _last_steps(found)), last_step)
             last_ns = found[-1].ts_ns if found else last_ns
             end = start + len(data)
             points.advance(connection, self._run, self._part, offset=end, last_ns=last_ns, last_step=last_step, bad=bad)
@@ -71,7 +71,7 @@ class EventIndex:
         return True
 
 
-def _last_steps(found: list[events.Event]) -> Iterable[int]:
+def _steps_backwards(found: list[events.Event]) -> Iterator[int]:
     return (step for event in reversed(found) if isinstance(step := event.data.get(events.STEP), int))
 
 

@@ -1,0 +1,50 @@
+# Everything a person or CI runs. `make demo` and `make test` set up all they need.
+
+VENV   := .venv
+PYTHON := $(VENV)/bin/python
+BASE   ?= python3
+STAMP  := $(VENV)/.installed
+
+.PHONY: help setup demo test check format bench bench-peers campaign clean
+
+help:            ## Show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(STAMP)  ## Install Playhead and its tools into .venv
+
+$(STAMP): pyproject.toml
+	@$(BASE) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Playhead needs Python 3.11 or later"; exit 1; }
+	@test -x $(PYTHON) || $(BASE) -m venv $(VENV) || { echo "install venv first: apt-get install python3-venv"; exit 1; }
+	$(PYTHON) -m pip install --quiet --upgrade 'pip>=25.1'
+	$(PYTHON) -m pip install --quiet --editable '.[system,demo]' --group dev
+	@touch $@
+
+demo: setup      ## Train a small agent, record it, look at it
+	$(PYTHON) examples/cartpole.py --store demo-store
+	$(VENV)/bin/playhead ls --store demo-store
+	$(VENV)/bin/playhead show last --store demo-store
+
+test: setup      ## Run the tests
+	$(PYTHON) -m pytest
+
+check: setup     ## Lint and type-check
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+format: setup    ## Bring the code into the house format
+	$(VENV)/bin/ruff check --fix --quiet . || true
+	$(VENV)/bin/ruff format .
+
+bench: setup     ## Print the figures of every lane
+	$(PYTHON) -m benchmarks
+
+bench-peers: setup  ## The same workloads on other trackers, each in an environment of its own
+	$(PYTHON) -m benchmarks.peers
+
+campaign: setup  ## Run the crash and fault campaigns whole, and print their figures
+	PLAYHEAD_CAMPAIGN=1 $(PYTHON) -m pytest tests/crash tests/journal tests/test_disk.py -s
+	$(PYTHON) -m benchmarks.catalogue --runs 100000 --points 100000000
+
+clean:           ## Remove what was built
+	rm -rf $(VENV) .peers demo-store .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build

@@ -1,0 +1,5 @@
+"""`python -m playhead` is the program `playhead`."""
+
+from playhead.cli import main
+
+main()

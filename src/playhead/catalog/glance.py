@@ -1,0 +1,62 @@
+"""A quick look at the catalogue with the bare driver, for a shell that waits while it completes a word.
+
+Loading SQLAlchemy takes longer than a person at a prompt should wait. What cannot be read is as good as empty here: a
+command that then runs says what is wrong.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+_RUNS = """
+    SELECT id, project, name, status FROM runs
+    WHERE id >= :begun AND substr(id, 1, length(:begun)) = :begun AND (deleted_at IS NOT NULL) = :deleted
+    ORDER BY created_at DESC LIMIT :most"""
+
+# Each step of the recursion is one seek in the index on project, however many runs a project has.
+_PROJECTS = """
+    WITH RECURSIVE found(project) AS (
+        SELECT min(project) FROM runs
+        UNION ALL
+        SELECT (SELECT min(project) FROM runs WHERE project > found.project) FROM found WHERE project IS NOT NULL
+    )
+    SELECT project FROM found WHERE project IS NOT NULL"""
+
+
+class Glimpse(NamedTuple):
+    """What a list of completions says of a run."""
+
+    id: str
+    project: str
+    name: str
+    status: str
+
+
+def runs(database: Path, begun: str, *, deleted: bool = False, most: int = 50) -> list[Glimpse]:
+    """List runs whose id begins with a text, newest first."""
+    values = {"begun": begun, "deleted": deleted, "most": most}
+    return [Glimpse(*row) for row in _rows(database, _RUNS, values)]
+
+
+def projects(database: Path) -> list[str]:
+    """List the projects, sorted."""
+    return [project for (project,) in _rows(database, _PROJECTS, {})]
+
+
+def _rows(database: Path, query: str, values: dict[str, Any]) -> list[Any]:
+    # On a medium that cannot be written, SQLite opens only what it is told never changes.
+    for access in ("mode=ro", "immutable=1"):
+        try:
+            connection = sqlite3.connect(f"file:{quote(str(database.absolute()))}?{access}", uri=True, timeout=1.0)
+        except sqlite3.Error:
+            continue
+        with contextlib.closing(connection):
+            try:
+                return connection.execute(query, values).fetchall()
+            except sqlite3.Error:
+                continue
+    return []

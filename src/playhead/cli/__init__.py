@@ -1,0 +1,50 @@
+"""The program `playhead`: one file a command, imported when the command runs."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import click
+
+import playhead
+from playhead.cli.program import LazyGroup
+
+# The names are those of the modules in this package; the texts are what `playhead --help` says of them.
+COMMANDS = {
+    "ls": "List runs, newest first.",
+    "show": "Show one run: config, metrics, environment, log.",
+    "diff": "Show what differs between two runs.",
+    "sql": "Ask the catalogue in SQL; only reading is possible.",
+    "tag": "Add or remove tags, set the notes.",
+    "rm": "Put runs into the recycle bin.",
+    "restore": "Take runs out of the recycle bin.",
+    "purge": "Empty the recycle bin: remove for good.",
+    "rebuild": "Make the catalogue anew from the run folders.",
+    "migrate": "Take over the runs of another tracker.",
+    "info": "Show versions, extras, and the store's format and size.",
+    "completion": "Print the completion script for your shell.",
+}
+
+NAME = "playhead"
+
+
+@click.group(
+    NAME,
+    cls=LazyGroup,
+    package=__name__,
+    summaries=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(playhead.__version__, prog_name=NAME)
+def program() -> None:
+    """Record everything your agents, models and robots do. Find it again here.
+
+    A command works on the store given by --store, else by the variable PLAYHEAD_STORE, else on the one that the current
+    folder lies in, else on ./store.
+    """
+
+
+def main() -> NoReturn:
+    """Run the program with the arguments of this process."""
+    program(prog_name=NAME)
+    raise SystemExit(0)

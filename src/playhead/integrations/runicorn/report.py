@@ -1,0 +1,143 @@
+"""What came of a migration, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playhead import strictjson
+
+_SHOWN = 20  # of each kind of finding; `--json` gives all
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something about one run that a person should know.
+
+    Attributes:
+        run: Its folder, relative to the source.
+        reason: What is the matter.
+    """
+
+    run: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Report:
+    """The counts of a migration. Each run that was found is imported, skipped or refused.
+
+    Attributes:
+        source: Runicorn's folder.
+        store: The store.
+        found: Runs in the source.
+        imported: Runs that are now in the store.
+        present: Runs that were there already.
+        differing: Those of them that differ from the source.
+        recording: Runs that are still being recorded.
+        refused: Runs that could not be taken over.
+        points_in: Metric values in the sources of what was imported.
+        points_out: Metric values that the catalogue holds of it.
+        unreadable_lines: Lines that are not events, kept in `events.rejected.txt` of their runs.
+        unreadable_files: JSON files that cannot be read, kept under names that end in `.rejected.txt`.
+        left_out: Links and other things that are not plain files.
+        artifacts: Versions of artifacts, which are not imported yet.
+        archived_files: Files in the archive, which is not imported yet.
+    """
+
+    source: Path
+    store: Path
+    found: int = 0
+    imported: int = 0
+    present: int = 0
+    differing: list[Finding] = field(default_factory=list)
+    recording: list[Finding] = field(default_factory=list)
+    refused: list[Finding] = field(default_factory=list)
+    points_in: int = 0
+    points_out: int = 0
+    unreadable_lines: int = 0
+    unreadable_files: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    artifacts: int = 0
+    archived_files: int = 0
+
+    @property
+    def skipped(self) -> int:
+        """Runs that were left as they are: in the store already, or still being recorded."""
+        return self.present + len(self.recording)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every run that has ended is in the store as the source has it."""
+        return not self.refused and not self.differing and self.points_in == self.points_out
+
+    def to_json(self) -> dict[str, Any]:
+        """Give everything as JSON can hold it."""
+        content = asdict(self) | {"skipped": self.skipped, "is_complete": self.is_complete}
+        return dict(strictjson.plain(content))
+
+    def __str__(self) -> str:
+        return "\n".join(self._paragraphs())
+
+    def _paragraphs(self) -> Iterator[str]:
+        if not self.found:
+            yield f"No runs of Runicorn in {self.source}."
+            yield "Give the folder that Runicorn records into: RUNICORN_DIR, or the one its viewer was started with."
+            return
+        yield f"Imported {self.imported} of {_counted(self.found, 'run')} from {self.source} into {self.store}."
+        if self.imported:
+            yield self._points()
+        if self.present:
+            yield f"{_counted(self.present, 'run')} skipped: in the store already."
+        yield from _listed(
+            self.differing,
+            "of these differ from the source. To take the source's, remove the run with `playhead rm` and "
+            "`playhead purge`, then migrate again:",
+        )
+        yield from _listed(self.recording, "skipped: still being recorded. Import again when it has ended:")
+        yield from _listed(self.refused, "refused:")
+        yield from self._remainders()
+
+    def _points(self) -> str:
+        if self.points_in == self.points_out:
+            return f"{_counted(self.points_in, 'metric value')}, all of them in the catalogue."
+        return (
+            f"{_counted(self.points_in, 'metric value')} in the source, but {self.points_out:,} in the catalogue. "
+            "The files have them all; please report this."
+        )
+
+    def _remainders(self) -> Iterator[str]:
+        if self.unreadable_lines:
+            yield f"{_counted(self.unreadable_lines, 'line')} not readable, kept in events.rejected.txt of the run."
+        yield from _named(self.unreadable_files, "not readable, kept beside as *.rejected.txt:")
+        yield from _named(self.left_out, "left out, being links or no plain files:")
+        if self.artifacts:
+            yield f"{_counted(self.artifacts, 'artifact version')} not imported: artifacts are not taken over yet."
+        if self.archived_files:
+            yield f"{_counted(self.archived_files, 'archived file')} not imported: the archive is not taken over yet."
+
+
+def _listed(findings: list[Finding], text: str) -> Iterator[str]:
+    if findings:
+        yield f"{_counted(len(findings), 'run')} {text}"
+        yield from _shortened(f"{finding.run}: {finding.reason}" for finding in findings)
+
+
+def _named(names: list[str], text: str) -> Iterator[str]:
+    if names:
+        yield f"{_counted(len(names), 'file')} {text}"
+        yield from _shortened(names)
+
+
+def _shortened(texts: Iterable[str]) -> Iterator[str]:
+    everything = list(texts)
+    for text in everything[:_SHOWN]:
+        yield f"  {text}"
+    if len(everything) > _SHOWN:
+        yield f"  … and {len(everything) - _SHOWN:,} more"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -1,0 +1,194 @@
+"""One run of Runicorn, as its folder says it is. Reading only: nothing here changes the source or follows a link."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playhead import clock, strictjson
+from playhead.claims import SILENT_SECONDS
+from playhead.integrations.runicorn.roots import Candidate
+from playhead.layout import RunFolder, check_name, check_run_id
+
+META, STATUS, SUMMARY, ENVIRONMENT, DELETED = "meta.json", "status.json", "summary.json", "environment.json", ".deleted"
+# Files that Playhead reads, which must hold a JSON object.
+OWN_FILES = (META, STATUS, SUMMARY, ENVIRONMENT, DELETED)
+
+DEFAULT = "default"
+
+# What Runicorn takes a status for; any other word is an ending that its author called by a name of their own.
+_STATUS_WORDS = {
+    "running": "running",
+    "failed": "failed", "error": "failed", "crashed": "failed",
+    "interrupted": "interrupted", "killed": "interrupted", "cancelled": "interrupted", "aborted": "interrupted",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRun:
+    """A run to take over.
+
+    Attributes:
+        folder: Where it is.
+        id: Its id, which is the name of the folder.
+        project: Its project.
+        name: Its name.
+        deleted: It is in the recycle bin.
+        documents: The JSON objects at the top of its folder, by file name.
+        files: All plain files, relative to the folder.
+        damaged: Those of `OWN_FILES` that hold no JSON object.
+        left_out: Links and other things that are not plain files.
+    """
+
+    folder: RunFolder
+    id: str
+    project: str
+    name: str
+    deleted: bool
+    documents: dict[str, dict[str, Any]]
+    files: list[str]
+    damaged: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """What `meta.json` says; empty where it says nothing."""
+        return self.documents.get(META, {})
+
+    @property
+    def status(self) -> str:
+        """The status in Playhead's words; without a `status.json` Runicorn takes a run for finished."""
+        word = str(self.documents.get(STATUS, {}).get("status", "")).strip().lower()
+        return _STATUS_WORDS.get(word, "finished")
+
+
+def read(candidate: Candidate) -> SourceRun:
+    """Read the JSON files of a run, and list the others.
+
+    Raises:
+        BadName: Its id, project or name cannot be stored.
+        OSError: A file cannot be read.
+    """
+    files, left_out = _contents(candidate.path)
+    documents, damaged = _documents(candidate.path, files)
+    given_id = documents.get(META, {}).get("id")
+    if given_id is not None:
+        check_run_id(given_id)  # a copied folder goes by its own name; one that was tampered with is not taken at all
+    place = _place(candidate, documents)
+    return SourceRun(
+        folder=RunFolder(candidate.path),
+        id=check_run_id(candidate.path.name),
+        project=check_name(place[0] if place else DEFAULT, "project"),
+        name=check_name("/".join(place[1:]) or DEFAULT, "run name"),
+        deleted=candidate.recycled or DELETED in (*files, *left_out),
+        documents=documents,
+        files=files,
+        damaged=damaged,
+        left_out=left_out,
+    )
+
+
+def _contents(folder: Path) -> tuple[list[str], list[str]]:
+    """List the plain files below a folder, and what is there besides; locks are neither."""
+    files, left_out, pending = [], [], [folder]
+    while pending:
+        with os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                path = os.path.relpath(entry.path, folder)
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(Path(entry))
+                elif not entry.is_file(follow_symlinks=False):
+                    left_out.append(path)
+                elif not entry.name.endswith(".lock"):
+                    files.append(path)
+    return sorted(files), sorted(left_out)
+
+
+def _documents(folder: Path, files: list[str]) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    documents, damaged = {}, []
+    for name in files:
+        if os.path.dirname(name) or not (name.endswith(".json") or name == DELETED):
+            continue
+        data = (folder / name).read_bytes()
+        content = {} if name == DELETED and not data else _json_object(data)  # that it exists says enough
+        if content is not None:
+            documents[name] = content
+        elif name in OWN_FILES:
+            damaged.append(name)
+    return documents, damaged
+
+
+def _json_object(data: bytes) -> dict[str, Any] | None:
+    try:
+        content = _storable(strictjson.plain(strictjson.decode(data)))
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _storable(value: Any) -> Any:
+    """Turn integers past 64 bits into text: neither the catalogue nor other readers of JSON can hold them."""
+    if isinstance(value, dict):
+        return {key: _storable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    return str(value) if type(value) is int and not -(2**63) <= value < 2**63 else value
+
+
+def _place(candidate: Candidate, documents: dict[str, dict[str, Any]]) -> tuple[str, ...]:
+    """Find what names the project and the run: as Runicorn does, the files before the folders."""
+    meta = documents.get(META, {})
+    project, name = meta.get("project"), meta.get("name")
+    if isinstance(project, str) and isinstance(name, str) and project and name:
+        return project, name
+    for path in (meta.get("path"), documents.get(DELETED, {}).get("original_path")):
+        if isinstance(path, str) and path.strip("/"):
+            return tuple(path.strip("/").split("/"))
+    return candidate.place
+
+
+def fingerprint(run: SourceRun) -> str:
+    """Give a text that changes when the run does: of JSON the content counts, of all else (images, logs) the size."""
+    digest = hashlib.sha256()
+    for name in run.files:
+        path = run.folder.path / name
+        digest.update(f"{len(os.fsencode(name))} {os.stat(path).st_size} ".encode() + os.fsencode(name))
+        if name.endswith((".json", ".jsonl")) or name == DELETED:
+            with path.open("rb") as file:
+                for block in iter(lambda file=file: file.read(1 << 20), b""):  # type: ignore[misc]
+                    digest.update(block)
+    return digest.hexdigest()
+
+
+def recorder_of(run: SourceRun) -> str | None:
+    """Say who still records a run, as far as can be told from here; None where nobody does."""
+    if run.status != "running":
+        return None
+    pid, hostname = run.meta.get("pid"), run.meta.get("hostname")
+    if isinstance(pid, int) and hostname in (None, socket.gethostname()):
+        return f"process {pid} on this machine" if _is_alive(pid) else None
+    silent = clock.now() - max(_moments_of_change(run), default=0.0)
+    if silent < SILENT_SECONDS:
+        return f"a process on {hostname or 'some machine'}, which changed its files {max(0, round(silent))} s ago"
+    return None
+
+
+def _moments_of_change(run: SourceRun) -> Iterator[float]:
+    return (os.stat(run.folder.path / name).st_mtime for name in run.files)
+
+
+def _is_alive(pid: int) -> bool:
+    if pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True

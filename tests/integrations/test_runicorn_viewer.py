@@ -1,0 +1,114 @@
+"""Runicorn 0.7.2's own viewer, asked over HTTP, shows the runs of a store."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import playhead
+from playhead.integrations import runicorn
+from tests.integrations.conftest import RunicornFolder, tree
+
+Get = Callable[[str], Any]
+
+IMPORTED = "20261115_072340_aaaaaa"
+WAITING_SECONDS = 60
+
+
+def interpreter() -> str | None:
+    """Find a Python that has Runicorn."""
+    default = Path(__file__).parents[2] / ".peers" / "runicorn" / "bin" / "python"
+    chosen = os.environ.get("PLAYHEAD_RUNICORN_PYTHON", str(default))
+    return chosen if Path(chosen).is_file() else None
+
+
+pytestmark = pytest.mark.skipif(
+    interpreter() is None,
+    reason="no Python with Runicorn: run `make bench-peers`, or name one in PLAYHEAD_RUNICORN_PYTHON",
+)
+
+
+@contextlib.contextmanager
+def viewer(store: Path, home: Path) -> Iterator[Get]:
+    """Run the viewer on a store; its settings and logs go to a folder of their own."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    home.mkdir()
+    command = [str(interpreter()), "-m", "runicorn", "viewer", "--storage", str(store), "--port", str(port)]
+    environment = {**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home)}
+    with (home / "viewer.log").open("wb") as log:
+        process = subprocess.Popen(command, env=environment, cwd=home, stdout=log, stderr=log)
+    try:
+        yield lambda path: _fetched(f"http://127.0.0.1:{port}{path}")
+    finally:
+        process.terminate()
+        process.wait(WAITING_SECONDS)
+
+
+def _fetched(address: str) -> Any:
+    with urllib.request.urlopen(address, timeout=WAITING_SECONDS) as answer:
+        return json.load(answer)
+
+
+def listed(get: Get, wanted: set[str]) -> dict[str, dict[str, Any]]:
+    """Wait until the viewer has read the folders, and give the runs it lists."""
+    deadline = time.monotonic() + WAITING_SECONDS
+    runs: dict[str, dict[str, Any]] = {}
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError):  # it is not up yet
+            runs = {run["id"]: run for run in get("/api/runs")}
+            if wanted <= set(runs):
+                return runs
+        time.sleep(0.1)
+    raise AssertionError(f"the viewer lists {sorted(runs)}, not {sorted(wanted)}")
+
+
+def test_the_viewer_lists_the_runs_of_a_store_and_shows_their_metrics(folder: RunicornFolder, tmp_path: Path) -> None:
+    folder.new("demo/expA", IMPORTED)
+    with playhead.open(tmp_path / "store") as store:
+        with store.run("pong", "dqn/v2", config={"lr": 0.1}, tags=["good"]) as run:
+            run.set_primary_metric("loss", "min")
+            run.log({"loss": 0.5, "acc": math.inf}, stage="train")
+            run.log({"loss": 0.25}, step=7)
+            run.log({"loss": math.nan}, step=8)
+        with store.run("pong", "dqn") as deleted:
+            deleted.log({"loss": 1.0})
+        store.runs[deleted.id].delete("no good")
+        with pytest.raises(RuntimeError), store.run("replay", "crash") as failed:
+            raise RuntimeError("on purpose")
+        assert runicorn.migrate(folder.path, store).is_complete
+    files = tree(tmp_path / "store" / "pong")
+
+    with viewer(tmp_path / "store", tmp_path / "home") as get:
+        runs = listed(get, {run.id, failed.id, IMPORTED})
+        assert set(runs) == {run.id, failed.id, IMPORTED}
+        assert {run_id: shown["status"] for run_id, shown in runs.items()} == {
+            run.id: "finished",
+            failed.id: "failed",
+            IMPORTED: "finished",
+        }
+        assert get(f"/api/runs/{run.id}/metrics_step")["rows"] == [
+            {"global_step": 1, "loss": 0.5, "acc": "Infinity", "stage": "train"},
+            {"global_step": 7, "loss": 0.25, "acc": None, "stage": None},
+            {"global_step": 8, "loss": "NaN", "acc": None, "stage": None},
+        ]
+        imported = get(f"/api/runs/{IMPORTED}/metrics_step")["rows"]
+        assert [row["loss"] for row in imported] == [*(1 / (i + 1) for i in range(5)), "NaN"]
+        assert [gone["id"] for gone in get("/api/recycle-bin")["deleted_runs"]] == [deleted.id]
+
+    assert tree(tmp_path / "store" / "pong") == files  # looking changes nothing
+    with playhead.open(tmp_path / "store") as store:  # what the viewer leaves in the store does not disturb it
+        assert {found.id for found in store.runs} == {run.id, failed.id, IMPORTED}
+        assert store.runs[run.id].best == 0.25

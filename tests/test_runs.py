@@ -1,0 +1,236 @@
+"""`store.runs`: a lazy sequence that narrows; and what can be done to a run later."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import playhead
+from playhead import opening
+from playhead.errors import BadQuery, NotFound, StoreLocked, WrongType
+from tests.dump import dump
+
+
+def make(store: playhead.Store, project: str, name: str, best: float | None = None, **options: object) -> str:
+    with store.run(project, name, environment=False, **options) as run:  # type: ignore[arg-type]
+        if best is not None:
+            run.set_primary_metric("acc")
+            run.log({"acc": best})
+    return run.id
+
+
+@pytest.fixture
+def five(store: playhead.Store) -> list[str]:
+    bests = [0.1, 0.5, None, 0.3, 0.5]
+    return [
+        make(store, "odd" if n % 2 else "even", f"run{n}", best, config={"n": n, "k": 10 - n})
+        for n, best in enumerate(bests)
+    ]
+
+
+def names(runs: object) -> list[str]:
+    return [run.name for run in runs]  # type: ignore[attr-defined]
+
+
+def test_runs_are_a_sequence_oldest_first(store: playhead.Store, five: list[str]) -> None:
+    runs = store.runs
+    assert len(runs) == 5
+    assert [run.id for run in runs] == five
+    assert (runs[0].id, runs[-1].id, runs[-5].id, runs[3].id) == (five[0], five[4], five[0], five[3])
+    assert [run.id for run in runs[1:4]] == five[1:4]
+    assert [run.id for run in runs[::-2]] == five[::-2]
+    assert runs[7:] == []
+    assert [run.id for run in reversed(runs)] == five[::-1]
+    assert runs[five[2]].name == "run2"
+    assert five[2] in runs
+    assert runs[0] in runs
+    assert "nope" not in runs
+    assert 3 not in runs
+    assert runs.get("nope") is None
+
+
+@pytest.mark.parametrize("index", [5, -6, 100])
+def test_a_position_outside_is_an_index_error(store: playhead.Store, five: list[str], index: int) -> None:
+    with pytest.raises(IndexError, match="5 runs"):
+        store.runs[index]
+
+
+def test_other_keys_are_refused(store: playhead.Store) -> None:
+    with pytest.raises(WrongType):
+        store.runs[1.5]  # type: ignore[call-overload]
+
+
+def test_an_empty_store_has_no_runs(store: playhead.Store) -> None:
+    assert (len(store.runs), list(store.runs), repr(store.runs)) == (0, [], "<Runs: 0>")
+    with pytest.raises(IndexError):
+        store.runs[-1]
+
+
+def test_calling_narrows_and_narrows_again(store: playhead.Store, five: list[str]) -> None:
+    assert names(store.runs("even")) == ["run0", "run2", "run4"]
+    assert names(store.runs("even")(where="best > 0.2")) == ["run4"]
+    assert names(store.runs(where="best > 0.2")(where="config.n < 4")) == ["run1", "run3"]
+    assert names(store.runs(status="finished", limit=2)) == ["run0", "run1"]
+    assert len(store.runs(limit=2)) == 2
+    assert names(store.runs(limit=3)[1:]) == ["run1", "run2"]
+    assert store.runs(limit=3)[-1].name == "run2"
+    assert names(store.runs("none")) == []
+    with pytest.raises(NotFound):
+        store.runs("odd")[five[0]]
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("created_at", "01234"), ("-created_at", "43210"), ("best", "03142"), ("-best", "41302"), ("best desc", "41302"),
+        ("config.k", "43210"), ("-config.n", "43210"), ("name", "01234"), ("metric.acc", "03142"),
+    ],
+)  # fmt: skip
+def test_order(store: playhead.Store, five: list[str], order: str, expected: str) -> None:
+    """Runs without the value come last in both directions."""
+    runs = store.runs(order=order)
+    assert "".join(run.name[-1] for run in runs) == expected
+    assert runs[0].name[-1] == expected[0]
+
+
+def test_an_unknown_order_or_status_is_refused(store: playhead.Store) -> None:
+    with pytest.raises(NotFound, match="no field 'size'"):
+        store.runs(order="size")
+    with pytest.raises(BadQuery):
+        store.runs(order="name sideways")
+    with pytest.raises(BadQuery, match="running, finished"):
+        store.runs(status="done")
+    with pytest.raises(WrongType):
+        store.runs(limit=-1)
+
+
+def test_tags_and_notes_can_change_later(store: playhead.Store) -> None:
+    run_id = make(store, "p", "n", tags="one")
+    run = store.runs[run_id]
+    run.tag("two", "three")
+    run.untag("one", "never")
+    run.note("remember")
+    assert (run.tags, run.notes) == (["three", "two"], "remember")
+    assert names(store.runs(tags="two")) == ["n"]
+    assert names(store.runs(tags=["two", "three"])) == ["n"]
+    assert names(store.runs(tags=["two", "one"])) == []
+    assert json.loads((run.path / "meta.json").read_text())["tags"] == ["three", "two"]
+
+
+def test_a_deleted_run_is_hidden_restored_and_purged(store: playhead.Store) -> None:
+    keep, gone = make(store, "p", "keep", 0.5), make(store, "q", "gone", 0.7)
+    run = store.runs[gone]
+    with pytest.raises(StoreLocked, match="delete it first"):
+        run.purge()
+    run.delete("bad seed")
+    run.delete("again")
+    assert [run.id for run in store.runs] == [keep]
+    assert [run.id for run in store.runs.deleted] == [gone]
+    assert json.loads((run.path / ".deleted").read_text())["reason"] == "bad seed"
+    store.runs.deleted[gone].restore()
+    assert len(store.runs) == 2
+    assert store.runs[gone]["acc"].values.tolist() == [0.7]
+    store.runs[gone].delete()
+    assert store.purge(older_than=3600) == []
+    assert store.purge() == [gone]
+    assert [run.id for run in store.runs] == [keep]
+    assert len(store.runs.deleted) == 0
+    assert not (store.path / "q").exists()
+    assert (store.path / "p").exists()
+    assert store.sql("SELECT count(*) AS n FROM points").to_pylist() == [{"n": 1}]
+    with pytest.raises(NotFound, match="purged"):
+        run.reload()
+
+
+def test_a_run_in_progress_is_not_purged(store: playhead.Store) -> None:
+    with store.run("p", "n", environment=False) as run:
+        store.runs[run.id].delete()
+        with pytest.raises(StoreLocked, match="still being recorded"):
+            store.purge()
+        run.log({"a": 1})
+    assert store.purge() == [run.id]
+
+
+def test_rebuild_gives_the_same_answers(store: playhead.Store, five: list[str], tmp_path: Path) -> None:
+    import numpy as np
+
+    with pytest.raises(ValueError, match="boom"), store.run("p", "full", config={"a": {"b": [1, "x"]}, "n": None}) as run:
+        run.set_primary_metric("loss", "min")
+        for value in (3.0, float("nan"), float("inf"), 1.0):
+            run.log({"loss": value, "x": -value}, stage="train")
+        run.log_image("i", np.zeros((2, 2), np.uint8))
+        run.log_text("text")
+        run.summary(score=3, deep={"a": 1})
+        with store.attach(run.id) as rank:
+            rank.log({"loss": 0.5})
+        raise ValueError("boom")
+    store.runs[five[0]].tag("later")
+    store.runs[five[1]].note("noted")
+    store.runs[five[2]].delete("why")
+    before = dump(store)
+    store.close()
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{store.path}/playhead.db{suffix}").unlink(missing_ok=True)
+    assert opening.rebuild(store.path) == []
+    with playhead.open(store.path) as again:
+        assert dump(again) == before
+        assert [run.id for run in again.runs] == [*five[:2], *five[3:], run.id]
+    opening.rebuild(store.path)
+    with playhead.open(store.path) as again:
+        assert dump(again) == before
+
+
+def test_rebuild_names_what_it_cannot_read_and_reads_the_rest(store: playhead.Store, five: list[str]) -> None:
+    (store.runs[0].path / "meta.json").write_text('{"id": ')
+    (store.runs[1].path / "meta.json").write_text('{"id": "x"}')
+    store.close()
+    seen: list[object] = []
+
+    def watched(folders):  # type: ignore[no-untyped-def]
+        for folder in folders:
+            seen.append(folder)
+            yield folder
+
+    problems = opening.rebuild(store.path, watched)
+    assert len(problems) == 2
+    assert "meta.json" in str(problems[0])
+    assert len(seen) == 5
+    with playhead.open(store.path) as again:
+        assert [run.id for run in again.runs] == five[2:]
+
+
+def test_edits_by_another_process_are_not_lost(store: playhead.Store) -> None:
+    run_id = make(store, "p", "n")
+    pids = []
+    for number in range(4):
+        pid = os.fork()
+        if pid == 0:
+            with playhead.open(store.path) as mine:
+                for k in range(5):
+                    mine.runs[run_id].tag(f"t{number}{k}")
+            os._exit(0)
+        pids.append(pid)
+    assert [os.waitpid(pid, 0)[1] for pid in pids] == [0] * 4
+    assert len(store.runs[run_id].tags) == 20
+    assert len(store.runs(tags=["t00", "t34"])) == 1
+
+
+def test_metrics_give_an_arrow_table_and_a_frame_where_pandas_is(store: playhead.Store) -> None:
+    make(store, "p", "n", 0.5)
+    run = store.runs[0]
+    table = run.metrics()
+    assert table.column_names == ["name", "stage", "part", "ts_ns", "step", "value"]
+    assert table["value"].to_pylist() == [0.5]
+    assert run.metrics(["none"]).num_rows == 0
+    with pytest.raises(WrongType, match="'arrow' or 'pandas'"):
+        run.metrics(format="csv")
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        with pytest.raises(playhead.MissingExtra, match=r"pip install 'playhead\[pandas\]'"):
+            run.metrics(format="pandas")
+    else:
+        assert run.metrics(format="pandas")["value"].tolist() == [0.5]
