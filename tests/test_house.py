@@ -33,7 +33,20 @@ LAYERS: list[set[str]] = [
     {"cli", "web", "__main__"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
-HEAVY = {"h5py", "av", "torch", "pyarrow", "starlette", "uvicorn", "sqlalchemy", "numpy", "rich", "PIL", "click", "pandas"}
+HEAVY = {
+    "h5py",
+    "av",
+    "torch",
+    "pyarrow",
+    "starlette",
+    "uvicorn",
+    "sqlalchemy",
+    "numpy",
+    "rich",
+    "PIL",
+    "click",
+    "pandas",
+}
 
 MODULES = sorted(SOURCE.rglob("*.py"))
 
@@ -63,7 +76,9 @@ def test_imports_go_down(path: Path) -> None:
         return
     assert room in LEVEL, f"say in LAYERS of this test, and in ARCHITECTURE.md, where {room} stands"
     upward = {other for other in imports_of(path) if LEVEL[other] > LEVEL[room]}
-    assert not upward, f"{path.name} is in the layer of {sorted(LAYERS[LEVEL[room]])} and may not import {upward} above it"
+    assert not upward, (
+        f"{path.name} is in the layer of {sorted(LAYERS[LEVEL[room]])} and may not import {upward} above it"
+    )
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
@@ -95,7 +110,11 @@ def test_importing_playhead_costs_at_most_120_ms() -> None:
 
 RULES = {
     "SQL outside catalog/": (r"\b(sqlite3|sqlalchemy)\b", {"catalog"}, {"cli/info.py", "cli/completion.py"}),
-    "a clock read outside clock.py": (r"\btime\.(time|monotonic|perf_counter|time_ns|monotonic_ns)\(|datetime\.now", {"clock"}, set()),
+    "a clock read outside clock.py": (
+        r"\btime\.(time|monotonic|perf_counter|time_ns|monotonic_ns)\(|datetime\.now",
+        {"clock"},
+        set(),
+    ),
     "pickle": (r"^\s*(import pickle|from pickle)", set(), set()),
     "a file written outside disk.py": (
         r"\.write_(text|bytes)\(|(?<![\w.])open\([^)]*[\"'][wax]b?\+?[\"']|os\.(rename|replace|unlink|remove|mkdir|link|truncate)\(|shutil\.(rmtree|move)\(",

@@ -112,7 +112,9 @@ def test_numbers_of_every_kind_are_taken(store: playhead.Store) -> None:
         ([("a", 1)], "takes a mapping"),
     ],
 )
-def test_what_is_not_a_number_is_refused_and_nothing_is_written(store: playhead.Store, values: object, message: str) -> None:
+def test_what_is_not_a_number_is_refused_and_nothing_is_written(
+    store: playhead.Store, values: object, message: str
+) -> None:
     with begin(store) as run:
         run.log({"a": 1.0, "b": 2.0})
         before = (run.path / "events.jsonl").read_bytes()
@@ -129,7 +131,9 @@ def test_metric_names_that_cannot_be_stored_are_refused(store: playhead.Store, n
         run.log({name: 1.0})  # type: ignore[dict-item]
 
 
-@pytest.mark.parametrize("name", ["train/loss", "a.b", "ä", "损失", "time", "..", "a b", "'; DROP TABLE runs; --", "ts"])
+@pytest.mark.parametrize(
+    "name", ["train/loss", "a.b", "ä", "损失", "time", "..", "a b", "'; DROP TABLE runs; --", "ts"]
+)
 def test_metric_names_of_all_kinds_come_back(store: playhead.Store, name: str) -> None:
     with begin(store) as run:
         run.log({name: 1.5})
@@ -167,9 +171,7 @@ def test_an_empty_log_counts_a_step(store: playhead.Store) -> None:
 
 def test_threads_log_at_once(store: playhead.Store) -> None:
     with begin(store) as run:
-        threads = [
-            threading.Thread(target=lambda n=n: [run.log({f"m{n}": i}) for i in range(200)]) for n in range(8)
-        ]  # type: ignore[misc]
+        threads = [threading.Thread(target=lambda n=n: [run.log({f"m{n}": i}) for i in range(200)]) for n in range(8)]  # type: ignore[misc]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -412,7 +414,11 @@ def test_other_processes_attach_and_log_into_the_same_run(tmp_path: Path) -> Non
             assert script(tmp_path, body).returncode == 0
             run.log({"a": 1})
             assert store.runs[run.id].status == "running"
-        assert sorted(path.name for path in run.path.glob("events*")) == ["events-2.jsonl", "events-3.jsonl", "events.jsonl"]
+        assert sorted(path.name for path in run.path.glob("events*")) == [
+            "events-2.jsonl",
+            "events-3.jsonl",
+            "events.jsonl",
+        ]
         assert len(run["a"]) == 102
         assert len(run["rank"]) == 100
         with pytest.raises(Closed, match="resume=True"):

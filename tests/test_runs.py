@@ -157,7 +157,10 @@ def test_a_run_in_progress_is_not_purged(store: playhead.Store) -> None:
 def test_rebuild_gives_the_same_answers(store: playhead.Store, five: list[str], tmp_path: Path) -> None:
     import numpy as np
 
-    with pytest.raises(ValueError, match="boom"), store.run("p", "full", config={"a": {"b": [1, "x"]}, "n": None}) as run:
+    with (
+        pytest.raises(ValueError, match="boom"),
+        store.run("p", "full", config={"a": {"b": [1, "x"]}, "n": None}) as run,
+    ):
         run.set_primary_metric("loss", "min")
         for value in (3.0, float("nan"), float("inf"), 1.0):
             run.log({"loss": value, "x": -value}, stage="train")

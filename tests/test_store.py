@@ -265,7 +265,13 @@ me@host: /mnt/ssh fuse.sshfs rw 0 0
 
 @pytest.mark.parametrize(
     ("path", "network"),
-    [("/data/s", False), ("/home/ada/s", True), ("/home/ada/fast/s", False), ("/mnt/with space/s", True), ("/mnt/ssh", True)],
+    [
+        ("/data/s", False),
+        ("/home/ada/s", True),
+        ("/home/ada/fast/s", False),
+        ("/mnt/with space/s", True),
+        ("/mnt/ssh", True),
+    ],
 )
 def test_a_network_file_system_is_told_from_a_local_one(path: str, network: bool) -> None:
     assert filesystem.is_network(Path(path), MOUNTS) is network

@@ -149,7 +149,12 @@ def test_any_text_gives_a_condition_or_a_clear_error(text: str) -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.sampled_from(["name", "config.a", "=", "<", "in", "(", ")", "'x'", "1", "and", "or", "not", ","]), max_size=12))
+@given(
+    st.lists(
+        st.sampled_from(["name", "config.a", "=", "<", "in", "(", ")", "'x'", "1", "and", "or", "not", ","]),
+        max_size=12,
+    )
+)
 def test_any_sequence_of_words_gives_a_condition_or_a_clear_error(words: list[str]) -> None:
     try:
         where.parse(" ".join(words), fields.resolve)

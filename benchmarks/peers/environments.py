@@ -28,7 +28,7 @@ def python_for(peer: Peer, peers_folder: Path) -> Path:
         return python
     _ignore_by_git(peers_folder)
     print(f"installing {peer.title} ({', '.join(peer.requirements)}) into {folder}", file=sys.stderr)
-    venv.create(folder, with_pip=True, clear=True)
+    venv.create(folder, with_pip=True, clear=True, symlinks=True)
     command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *peer.requirements]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:

@@ -139,20 +139,21 @@ def find_survivors(adapter: Adapter, folder: Path) -> Figures:
 def measure_listing(adapter: Adapter, folder: Path, runs: int) -> Figures:
     """Time the ways to list runs; each must list the runs that are there."""
     listing = adapter.listing(folder)
-    return {
-        "runs": runs,
-        "first_100_ms": _median_ms(lambda: listing.first(100), min(100, runs)),
-        "all_ms": _median_ms(listing.everything, runs),
-        "all_with_parameters_ms": _median_ms(listing.with_parameters, runs) if listing.with_parameters else None,
-    }
+    figures: Figures = {"runs": runs, **_medians("first_100", lambda: listing.first(100), min(100, runs))}
+    figures |= _medians("all", listing.everything, runs)
+    return figures | _medians("all_with_parameters", listing.with_parameters, runs)
 
 
-def _median_ms(list_runs: Callable[[], int], expected: int) -> float:
-    times = []
+def _medians(name: str, list_runs: Callable[[], int] | None, expected: int) -> Figures:
+    if list_runs is None:
+        return {f"{name}_wall_ms": None, f"{name}_cpu_ms": None}
+    wall: list[float] = []
+    cpu: list[float] = []
     for _ in range(LISTING_REPEATS):
-        before = time.perf_counter()
+        before, cpu_before = time.perf_counter(), time.process_time()
         found = list_runs()
-        times.append(time.perf_counter() - before)
+        cpu.append(time.process_time() - cpu_before)
+        wall.append(time.perf_counter() - before)
         if found != expected:
             raise ValueError(f"expected {expected} runs in the list, found {found}")
-    return statistics.median(times) * 1e3
+    return {f"{name}_wall_ms": statistics.median(wall) * 1e3, f"{name}_cpu_ms": statistics.median(cpu) * 1e3}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from playhead import clock, disk, strictjson
-from playhead.layout import Layout, RunFolder
+from playhead.layout import Layout, RunFolder, check_run_id
 from playhead.process import Process
 
 HEARTBEAT_SECONDS = 15
@@ -71,7 +71,7 @@ class Claim:
         try:
             data = strictjson.decode(path.read_bytes())
             process = Process.from_json(data["process"])
-            return cls(path, str(data["run_id"]), str(data["run_dir"]), int(data["part"]), process)
+            return cls(path, check_run_id(data["run_id"]), str(data["run_dir"]), int(data["part"]), process)
         except FileNotFoundError:
             return None
         except (strictjson.JSONDecodeError, KeyError, TypeError, ValueError):

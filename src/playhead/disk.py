@@ -100,13 +100,14 @@ def is_temporary(name: str) -> bool:
     return name.startswith(".") and name.endswith(TEMPORARY_SUFFIX)
 
 
-def replace(path: StrPath, data: bytes, *, durable: bool = True) -> None:
+def replace(path: StrPath, data: bytes, *, durable: bool = True, named: bool = True) -> None:
     """Give a file new content at once: readers see the old or the new, never a part.
 
     Args:
         path: The file; its folder exists.
         data: The whole content.
         durable: Also wait for the medium, file and folder; the content then survives a power cut.
+        named: False where the caller syncs the folder itself, after more files.
     """
     temporary = temporary_beside(path)
     try:
@@ -115,7 +116,7 @@ def replace(path: StrPath, data: bytes, *, durable: bool = True) -> None:
     except OSError:
         _discard(temporary)
         raise
-    if durable:
+    if durable and named:
         sync_folder(temporary.parent)
 
 

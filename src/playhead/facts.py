@@ -26,9 +26,9 @@ _STATUS_WORDS = {
 }  # fmt: skip
 
 
-def write(path: Path, content: Mapping[str, Any], *, durable: bool = True) -> None:
-    """Write a JSON file of a run in one step."""
-    disk.replace(path, strictjson.encode(content, indent=True), durable=durable)
+def write(path: Path, content: Mapping[str, Any], *, durable: bool = True, named: bool = True) -> None:
+    """Write a JSON file of a run in one step; see `disk.replace`."""
+    disk.replace(path, strictjson.encode(content, indent=True), durable=durable, named=named)
 
 
 def create(path: Path, content: Mapping[str, Any]) -> None:

@@ -6,10 +6,10 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
-from playhead.errors import BadName
+from playhead.errors import BadName, Damaged
 
 MARKER = "playhead.json"
 DATABASE = "playhead.db"
@@ -104,6 +104,18 @@ def name_of_folder(folder: str) -> str:
     return unquote(folder)
 
 
+def inside(relative: str, folder: Path) -> Path:
+    """Check a relative path that was read from a file: what others wrote may be hostile.
+
+    Raises:
+        Damaged: It leads out of the folder.
+    """
+    path = PurePosixPath(relative)
+    if path.is_absolute() or ".." in path.parts or "\x00" in relative or not path.parts:
+        raise Damaged(folder, "paths that stay inside", repr(relative), "Do not use what you cannot trust")
+    return Path(*path.parts)
+
+
 @dataclass(frozen=True, slots=True)
 class RunFolder:
     """The files of one run, as people find them."""
@@ -195,8 +207,12 @@ class Layout:
         return RunFolder(self.root / folder_name(project, top=True) / folder_name(name) / RUNS / run_id)
 
     def run_at(self, run_dir: str) -> RunFolder:
-        """Give the folder that the catalogue knows by its relative path."""
-        return RunFolder(self.root / run_dir)
+        """Give the folder that the catalogue or a claim knows by its relative path.
+
+        Raises:
+            Damaged: The path leads out of the store; it was not written by Playhead.
+        """
+        return RunFolder(self.root / inside(run_dir, self.root))
 
     def relative(self, path: Path) -> str:
         """Give a path as the catalogue stores it: a store that moves takes it along."""

@@ -16,13 +16,13 @@ import threading
 import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from playhead import clock, disk, facts, layout, strictjson
 from playhead.capture import console, environment, system
 from playhead.catalog import points
-from playhead.catalog import runs as catalog_runs
 from playhead.claims import HEARTBEAT_SECONDS, Claim
 from playhead.errors import Closed, Forked, NotFound, PlayheadError, StoreLocked, WrongType
 from playhead.lanes import media
@@ -64,18 +64,16 @@ class RunWriter(Run):
     forked child each raises `Forked`.
     """
 
-    def __init__(self, home: Home, claim: Claim, options: Options) -> None:
-        with home.database.read() as connection:
-            row = catalog_runs.find(connection, claim.run_id)
-        assert row is not None, "the row of a run is made before its writer"
+    def __init__(self, home: Home, row: Any, claim: Claim, options: Options) -> None:
         super().__init__(home, row)
         self._claim = claim
         self._options = options
         self._lock = threading.RLock()
         self._ended: Closed | None = None
+        self._index = EventIndex(home.database, row.key, claim.part, self._folder.events(claim.part))
         self._events = self._open_events()
         self._logs = disk.Appender(self._folder.logs, exclusive=False)
-        self._index = EventIndex(home.database, row.key, claim.part, self._folder.events(claim.part))
+        self._working_folder = Path.cwd()
         self._environment_due = options.environment and claim.part == 1
         self._beat_at = self._sync_at = self._sample_at = clock.elapsed_ns()
         self._best_written: dict[str, Any] = {}
@@ -91,10 +89,11 @@ class RunWriter(Run):
 
     def _open_events(self) -> EventWriter:
         path = self._folder.events(self._claim.part)
-        index = EventIndex(self._home.database, self._row.key, self._claim.part, path)
-        index.catch_up()
-        with self._home.database.read() as connection:
-            _, last_ns, last_step = points.position(connection, self._row.key, self._claim.part)
+        last_ns = last_step = 0
+        if path.exists():
+            self._index.catch_up()
+            with self._home.database.read() as connection:
+                _, last_ns, last_step = points.position(connection, self._row.key, self._claim.part)
         try:
             return EventWriter(path, after_ns=last_ns, last_step=last_step)
         except BlockingIOError as error:
@@ -224,7 +223,8 @@ class RunWriter(Run):
     def _work(self) -> None:
         if self._environment_due:
             self._environment_due = False
-            facts.write(self._folder.environment, strictjson.plain(environment.capture()), durable=False)
+            found = environment.capture(self._working_folder)
+            facts.write(self._folder.environment, strictjson.plain(found), durable=False)
         if not self._events.is_there():
             raise NotFound(f"the folder of the run, {self.path}, was moved or deleted while it was being recorded")
         now = clock.elapsed_ns()
@@ -238,8 +238,8 @@ class RunWriter(Run):
                     self._events.metrics(sample, self._events.step)
         if self._due("_sync_at", self._options.sync_every, now):
             self._sync()
-        self._index.catch_up()
-        self._write_best()
+        if self._index.catch_up():
+            self._write_best()
 
     def _due(self, mark: str, seconds: float | None, now: int) -> bool:
         if seconds is None or now - getattr(self, mark) < seconds * clock.SECOND:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any, TypeVar
 
 from playhead import claims, disk, facts
 from playhead.catalog import runs as catalog_runs
@@ -18,6 +20,8 @@ from playhead.run import Home
 
 PROCESS_NOT_FOUND = "process_not_found"
 
+_T = TypeVar("_T")
+
 
 def recover(home: Home) -> list[str]:
     """Settle every claim whose process is gone, and every run that says it is running although nobody claims it.
@@ -25,10 +29,19 @@ def recover(home: Home) -> list[str]:
     Returns:
         The ids of the runs that were settled.
     """
-    settled = [run_id for path in claims.paths(home.layout) if (run_id := recover_claim(home, path))]
+    settled = [run_id for path in claims.paths(home.layout) if (run_id := _warned(recover_claim, home, path))]
     with home.database.read() as connection:
         running = catalog_runs.running(connection)
-    return settled + [run_id for run_id, run_dir in running if _end_unclaimed(home, run_id, run_dir)]
+    return settled + [run_id for run_id, run_dir in running if _warned(_end_unclaimed, home, run_id, run_dir)]
+
+
+def _warned(settling: Callable[..., _T], *arguments: Any) -> _T | None:
+    """Settle one run; where its files are damaged, say so and leave it, so that all the others can be used."""
+    try:
+        return settling(*arguments)
+    except Damaged as damage:
+        warnings.warn(f"a run could not be recovered: {damage}", RuntimeWarning, stacklevel=2)
+        return None
 
 
 def _end_unclaimed(home: Home, run_id: str, run_dir: str) -> bool:
@@ -68,9 +81,10 @@ def settle(home: Home, claim: Claim) -> None:
     if not folder.meta.exists():
         _forget(home, claim)
         return
-    key = home.index(folder)
-    if claim.part != EDITING:
-        index_part(home, key, folder, claim.part, mend=True)
+    key = home.index(folder).key
+    # An editor that died while purging has already taken the run out of the catalogue: index all of it again.
+    for part in folder.parts() if claim.part == EDITING else [claim.part]:
+        index_part(home, key, folder, part, mend=claim.part != EDITING)
     if claim.part == 1 and facts.load(folder.status).get("status", "running") == "running":
         last_sign = os.stat(claim.path).st_mtime
         end(home, claim.run_dir, "failed", PROCESS_NOT_FOUND, _last_moment(folder, claim.part, last_sign))
@@ -128,7 +142,7 @@ def fill(home: Home, layout: Layout, progress: Callable[[Iterable[RunFolder]], I
             if run_id in seen:
                 raise Damaged(folder.meta, "an id of its own", f"{run_id}, which {seen[run_id].path} has too")
             seen[run_id] = folder
-            key = home.index(folder)
+            key = home.index(folder).key
             for part in folder.parts():
                 index_part(home, key, folder, part, mend=False)
         except Damaged as problem:

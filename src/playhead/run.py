@@ -30,8 +30,8 @@ class Home:
     layout: Layout
     database: Database
 
-    def index(self, folder: RunFolder) -> int:
-        """Bring the catalogue up to date with the JSON files of a run, and give the run's key."""
+    def index(self, folder: RunFolder) -> Any:
+        """Bring the catalogue up to date with the JSON files of a run, and give the run's row."""
         known = facts.read(self.layout, folder)
         with self.database.write() as connection:
             return catalog_runs.put(connection, known)
@@ -209,7 +209,10 @@ class Run:
         """The images, in the order they were logged."""
         with self._home.database.read() as connection:
             rows = catalog_runs.media_of(connection, self._row.key)
-        return [Media(row.key, row.step, row.ts_ns, row.caption, self.path / row.path) for row in rows]
+        return [
+            Media(row.key, row.step, row.ts_ns, row.caption, self.path / layout.inside(row.path, self.path))
+            for row in rows
+        ]
 
     def metric_names(self) -> list[str]:
         """List the names of the metrics."""

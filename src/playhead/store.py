@@ -120,27 +120,25 @@ class Store:
     def _begin(self, meta: dict[str, Any], options: Options) -> RunWriter:
         run_id = meta["id"]
         folder = self._home.layout.run(meta["project"], meta["name"], run_id)
-        self._refuse_existing(run_id)
         try:
             claim = Claim.make(self._home.layout, run_id, folder)
         except FileExistsError:
             raise self._existing(run_id) from None
+        with self._home.database.read() as connection:
+            taken = catalog_runs.find(connection, run_id) is not None
+        if taken:
+            claim.release()
+            raise self._existing(run_id)
         try:
-            self._refuse_existing(run_id)  # now that nobody else can make it
             _make_run_folder(folder)
-            facts.write(folder.status, {"status": "running", "started_at": meta["created_at"]})
+            started = {"status": "running", "started_at": meta["created_at"]}
+            facts.write(folder.status, started, named=False)
             facts.write(folder.meta, meta)  # last: it makes the folder a run
-            self._home.index(folder)
-            return RunWriter(self._home, claim, options)
+            return RunWriter(self._home, self._home.index(folder), claim, options)
         except BaseException:
             recovery.settle(self._home, claim)
             claim.release()
             raise
-
-    def _refuse_existing(self, run_id: str) -> None:
-        with self._home.database.read() as connection:
-            if catalog_runs.find(connection, run_id) is not None:
-                raise self._existing(run_id)
 
     def _existing(self, run_id: str) -> Exists:
         return Exists(
@@ -168,8 +166,7 @@ class Store:
         status = facts.load(folder.status)
         started = {"status": "running", "started_at": status.get("started_at", clock.now())}
         facts.write(folder.status, started | {"resumed_at": clock.now()})
-        self._home.index(folder)
-        return RunWriter(self._home, claim, options)
+        return RunWriter(self._home, self._home.index(folder), claim, options)
 
     def attach(self, run_id: str) -> RunWriter:
         """Record into a run that another process of the same job is recording, such as an actor or a rank.
@@ -194,7 +191,8 @@ class Store:
                 break
             except FileExistsError:
                 part += 1
-        return RunWriter(self._home, Claim.make(self._home.layout, run_id, folder, part), Options())
+        claim = Claim.make(self._home.layout, run_id, folder, part)
+        return RunWriter(self._home, run._row, claim, Options())
 
     def sql(self, query: str, parameters: readonly.Parameters = (), *, timeout: float | None = None) -> pa.Table:
         """Ask the catalogue in SQL; only reading is possible.

@@ -41,8 +41,10 @@ def decode(data: bytes | str) -> Any:
     except orjson.JSONDecodeError:
         try:
             return json.loads(data)
-        except UnicodeDecodeError as error:
-            raise JSONDecodeError(str(error), repr(data[:80]), error.start) from error
+        except JSONDecodeError:
+            raise
+        except (ValueError, RecursionError) as error:  # not UTF-8, a number of thousands of digits, nested too deep
+            raise JSONDecodeError(str(error), repr(data[:80]), 0) from error
 
 
 def plain(value: Any) -> Any:

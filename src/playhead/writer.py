@@ -31,6 +31,8 @@ class BackgroundWriter:
         self._thread.start()
 
     def _loop(self) -> None:
+        # The first round waits a moment too: the caller has just begun, and both would share one interpreter lock.
+        self._stopping.wait(min(0.05, self._interval))
         while not self._stopping.is_set():
             with self._turn:
                 try:

@@ -372,6 +372,14 @@ def test_a_last_line_without_its_newline_counts_if_it_is_whole(folder: RunicornF
     assert (store.runs[A].points, store.runs[A].best) == (12, 0.01)
 
 
+def test_a_clock_that_was_set_back_makes_no_metric_of_the_time(folder: RunicornFolder, store: playhead.Store) -> None:
+    early = {"loss": 3.0, "global_step": 200, "time": MOMENT - 60}
+    append(folder.old("demo", "expA", A), json.dumps({"ts": MOMENT - 60, "type": "metrics", "data": early}))
+    report = runicorn.migrate(folder.path, store)
+    assert report.points_in == report.points_out == 12
+    assert store.runs[A].metric_names() == ["acc", "loss"]
+
+
 def test_values_of_odd_types_are_brought_to_those_of_the_catalogue(
     folder: RunicornFolder, store: playhead.Store
 ) -> None:
@@ -508,6 +516,35 @@ def test_links_are_never_followed(folder: RunicornFolder, store: playhead.Store,
     here = f"demo/expA/runs/{A}"
     expected = ["media/all", "media/key.txt", "pipe", "summary.json"]
     assert sorted(report.left_out) == sorted([*(f"{here}/{name}" for name in expected), "far", f"demo/expA/runs/{C}"])
+
+
+def test_events_that_are_a_link_are_not_read(folder: RunicornFolder, store: playhead.Store, tmp_path: Path) -> None:
+    source = folder.old("demo", "expA", A)
+    shutil.move(source / "events.jsonl", tmp_path / "elsewhere.jsonl")
+    (source / "events.jsonl").symlink_to(tmp_path / "elsewhere.jsonl")
+    (source / "events-2.jsonl").symlink_to(tmp_path / "elsewhere.jsonl")
+    report = runicorn.migrate(folder.path, store)
+    assert (report.imported, report.points_in, store.runs[A].points) == (1, 0, 0)
+    assert len(report.left_out) == 2
+
+
+def test_files_and_folders_that_take_the_names_of_ours_do_no_harm(
+    folder: RunicornFolder, store: playhead.Store
+) -> None:
+    source = folder.old("demo", "expA", A)
+    poison = '{"ts": 1700000007, "type": "metrics", "data": {"x": 1, "global_step": 1' + "0" * 30 + "}}\n"
+    names = ["events-0.jsonl", "events-01.jsonl", f"events-{10**30}.jsonl"]
+    for name in names:
+        (source / name).write_text(poison)
+    (source / "summary.json").unlink()
+    (source / "summary.json").mkdir()
+    (source / "events-5.jsonl").mkdir()
+    (source / os.fsdecode(b"\xff.txt")).write_text("a name that is not text")
+    report = runicorn.migrate(folder.path, store)
+    assert (report.imported, report.points_in, report.points_out) == (1, 11, 11)
+    assert sorted(Path(name).name for name in report.unreadable_files) == sorted(names)
+    assert (store.runs[A].path / "events-0.jsonl.rejected.txt").read_text() == poison
+    assert sorted(Path(name).name for name in report.left_out) == ["events-5.jsonl", "summary.json"]
 
 
 def test_a_run_that_cannot_be_read_is_refused_and_the_others_arrive(

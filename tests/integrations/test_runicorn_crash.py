@@ -94,6 +94,19 @@ def test_whatever_change_of_the_disk_fails_the_next_one_makes_it_good(
         assert migrate_and_ask(source, store) == expected, f"failed at change {n}, {changes[n]}"
 
 
+def test_all_event_files_of_a_run_that_was_moved_are_indexed_by_the_next_open(
+    source: Path, empty_store: Path, tmp_path: Path
+) -> None:
+    run = source / "demo" / "expA" / "runs" / RUN
+    shutil.copy(run / "events.jsonl", run / "events-3.jsonl")
+    changes = changes_of_a_migration(source, shutil.copytree(empty_store, tmp_path / "counted"))
+    moved = next(n for n, change in enumerate(changes) if change.name == "rename" and change.path.endswith(RUN))
+    store = shutil.copytree(empty_store, tmp_path / "store")
+    assert testing.killed_at(moved + 1, lambda _: migrate(source, store)).killed
+    with playhead.open(store) as opened:
+        assert opened.runs[RUN].points == 22
+
+
 def test_a_run_that_was_moved_but_not_indexed_is_found_by_the_next_open(
     source: Path, empty_store: Path, tmp_path: Path
 ) -> None:

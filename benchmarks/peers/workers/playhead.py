@@ -26,7 +26,7 @@ def surviving_steps(folder: Path) -> list[int]:
 def fill(folder: Path, runs: int) -> None:
     with playhead.open(folder) as store:
         for number in range(runs):
-            with store.run(PROJECT, "run", config={**PARAMETERS, "number": number}) as run:
+            with store.run(PROJECT, "run", config=dict(PARAMETERS), environment=False) as run:
                 run.log({f"metric_{k}": number + 0.1 * k for k in range(10)}, step=0)
 
 

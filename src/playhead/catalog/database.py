@@ -83,9 +83,18 @@ class Database:
             Damaged: The file is not a database.
         """
         with self.read() as connection:
-            needed = migrations.pending(connection)
-        if not needed:
-            return
+            new = migrations.is_new(connection)
+            needed = [] if new else migrations.pending(connection)
+        if new:
+            self._settle_format()
+            with self.write() as connection:
+                migrations.create(connection)
+        for step in needed:
+            with self.write() as connection:
+                migrations.apply(connection, step)
+
+    def _settle_format(self) -> None:
+        """Set what SQLite keeps in the file itself, before the first table."""
         with self._meaning(), self._engine.connect() as connection:
             driver = connection.connection.dbapi_connection
             assert driver is not None
@@ -93,9 +102,6 @@ class Database:
             cursor.execute(f"PRAGMA application_id={schema.APPLICATION_ID}")
             cursor.execute(f"PRAGMA journal_mode={'DELETE' if self.network else 'WAL'}")
             cursor.close()
-        for name in needed:
-            with self.write() as connection:
-                migrations.apply(connection, name)
 
     def check(self) -> None:
         """See that the tables are those of this version; writes nothing.
@@ -105,7 +111,7 @@ class Database:
             Damaged: The file is not a database.
         """
         with self.read() as connection:
-            if migrations.pending(connection):
+            if migrations.is_new(connection) or migrations.pending(connection):
                 raise ReadOnly(
                     f"{self.path} is from an earlier version; open the store once with mode='a' to migrate it"
                 )

@@ -49,7 +49,7 @@ def projects(database: Path) -> list[str]:
 
 def _rows(database: Path, query: str, values: dict[str, Any]) -> list[Any]:
     # On a medium that cannot be written, SQLite opens only what it is told never changes.
-    for access in ("mode=ro", "immutable=1"):
+    for access in ("mode=ro", "mode=ro&immutable=1"):
         try:
             connection = sqlite3.connect(f"file:{quote(str(database.absolute()))}?{access}", uri=True, timeout=1.0)
         except sqlite3.Error:

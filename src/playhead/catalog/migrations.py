@@ -1,59 +1,62 @@
 """How an older catalogue becomes a current one.
 
-A new database is made from `schema` and is current at once. An older one is brought forward by the functions in
-`STEPS`, in order, each in one transaction together with the record that it was applied. A name that is recorded but
-unknown here was written by a later Playhead.
+A new database is made from `schema` and is current at once. An older one is brought forward by the functions in `STEPS`,
+in order, each in one transaction together with the record that it was applied. A name that is recorded but unknown here
+was written by a later Playhead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sqlalchemy import Connection, insert, select, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import Connection, insert, inspect, select, text
 
 from playhead import clock
 from playhead.catalog import schema
 from playhead.errors import StoreTooNew
 
+Step = Callable[[Connection], None]
 
-def ground(connection: Connection) -> None:
-    """Make the tables of the first format."""
+FIRST = "ground"  # the tables of format 1, before any step
+
+STEPS: tuple[Step, ...] = ()
+
+
+def is_new(connection: Connection) -> bool:
+    """Tell whether the database has no tables yet."""
+    return not inspect(connection).has_table(schema.migrations.name)
+
+
+def create(connection: Connection, steps: Sequence[Step] = STEPS) -> None:
+    """Make the tables of the current version, and record that no step is needed."""
     schema.metadata.create_all(connection)
     for name, query in schema.VIEWS.items():
-        connection.execute(text(f"CREATE VIEW IF NOT EXISTS {name} AS {query}"))
+        connection.execute(text(f"CREATE VIEW {name} AS {query}"))
+    for name in (FIRST, *(step.__name__ for step in steps)):
+        _record(connection, name)
 
 
-STEPS: tuple[Callable[[Connection], None], ...] = (ground,)
-
-
-def pending(connection: Connection, steps: Sequence[Callable[[Connection], None]] = STEPS) -> list[str]:
-    """List the names of the steps that a database still needs. Writes nothing.
+def pending(connection: Connection, steps: Sequence[Step] = STEPS) -> list[Step]:
+    """List the steps that a database still needs. Writes nothing.
 
     Raises:
         StoreTooNew: The database has steps that are unknown here.
     """
-    done = _recorded(connection)
-    unknown = done - {step.__name__ for step in steps}
+    done = set(connection.execute(select(schema.migrations.c.name)).scalars())
+    unknown = done - {FIRST, *(step.__name__ for step in steps)}
     if unknown:
         raise StoreTooNew(
             f"the catalogue was written by a later version of Playhead (it has {', '.join(sorted(unknown))}). "
             "Upgrade with: pip install --upgrade playhead"
         )
-    return [step.__name__ for step in steps if step.__name__ not in done]
+    return [step for step in steps if step.__name__ not in done]
 
 
-def apply(connection: Connection, name: str, steps: Sequence[Callable[[Connection], None]] = STEPS) -> None:
-    """Apply one step and record it. Call it within one transaction."""
-    step = next(step for step in steps if step.__name__ == name)
+def apply(connection: Connection, step: Step) -> None:
+    """Apply one step and record it. Call it within a transaction, so that both happen or neither."""
     step(connection)
-    connection.execute(insert(schema.migrations).values(name=name, applied_at=clock.now()))
+    _record(connection, step.__name__)
 
 
-def _recorded(connection: Connection) -> set[str]:
-    try:
-        return set(connection.execute(select(schema.migrations.c.name)).scalars())
-    except OperationalError as error:
-        if "no such table" in str(error.orig):
-            return set()
-        raise
+def _record(connection: Connection, name: str) -> None:
+    connection.execute(insert(schema.migrations), {"name": name, "applied_at": clock.now()})

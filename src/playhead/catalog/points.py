@@ -57,10 +57,14 @@ class SeriesState:
             self.max_value, self.max_step = largest, batch.steps[batch.values.index(largest)]
 
 
+_POSITION = select(sources.c.offset, sources.c.last_ns, sources.c.last_step).where(
+    sources.c.run == bindparam("run_key"), sources.c.part == bindparam("part_number")
+)
+
+
 def position(connection: Connection, run: int, part: int) -> tuple[int, int, int]:
     """Say how far an event file is indexed: offset, newest stamp, newest step."""
-    query = select(sources.c.offset, sources.c.last_ns, sources.c.last_step)
-    row = connection.execute(query.where(sources.c.run == run, sources.c.part == part)).first()
+    row = connection.execute(_POSITION, {"run_key": run, "part_number": part}).first()
     return (row.offset, row.last_ns, row.last_step) if row else (0, 0, 0)
 
 

@@ -36,21 +36,24 @@ def query(
         QueryStopped: It ran past its time.
     """
     connection = database.connect()
+    deadline = None if timeout is None else clock.elapsed_ns() + int(timeout * clock.SECOND)
     try:
         connection.execute("PRAGMA query_only=ON")
         connection.execute("PRAGMA temp_store=MEMORY")
         connection.set_authorizer(_authorize)
-        if timeout is not None:
-            deadline = clock.elapsed_ns() + int(timeout * clock.SECOND)
-            connection.set_progress_handler(lambda: clock.elapsed_ns() > deadline, _INSTRUCTIONS_BETWEEN_LOOKS)
-        else:
-            # Coming back to Python now and then is what lets Ctrl-C through.
-            connection.set_progress_handler(lambda: False, _INSTRUCTIONS_BETWEEN_LOOKS)
+        # Coming back to Python now and then is also what lets Ctrl-C through.
+        connection.set_progress_handler(lambda: _is_past(deadline), _INSTRUCTIONS_BETWEEN_LOOKS)
         return _run(connection, sql, parameters)
     except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT and not _is_past(deadline):
+            raise KeyboardInterrupt from None  # the driver swallows it in the handler and stops the query instead
         raise _explained(database, error, sql, timeout) from error
     finally:
         connection.close()
+
+
+def _is_past(deadline: int | None) -> bool:
+    return deadline is not None and clock.elapsed_ns() > deadline
 
 
 def _run(connection: sqlite3.Connection, sql: str, parameters: Parameters) -> tuple[list[str], list[tuple[Any, ...]]]:

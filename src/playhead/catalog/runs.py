@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
-from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert, select, update
 
 from playhead.catalog import fields as field_names
 from playhead.catalog import where as where_language
@@ -47,23 +46,41 @@ class RunFacts:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("tags", "values")}
 
 
-def put(connection: Connection, facts: RunFacts) -> int:
+# Built once: SQLAlchemy's cost lies in building statements, hardly in running them.
+_BY_KEY = select(runs).where(runs.c.key == bindparam("run_key"))
+_BY_ID = select(runs).where(runs.c.id == bindparam("run_id"))
+_INSERT = insert(runs)
+_UPDATE = update(runs).where(runs.c.key == bindparam("run_key"))
+_DROP_TAGS = delete(run_tags).where(run_tags.c.run == bindparam("run_key"))
+_DROP_VALUES = delete(run_values).where(run_values.c.run == bindparam("run_key"))
+_INSERT_TAGS = insert(run_tags)
+_INSERT_VALUES = insert(run_values)
+
+
+def put(connection: Connection, facts: RunFacts) -> Row[Any]:
     """Add a run, or bring its row up to date.
 
     Returns:
-        The integer key of the run.
+        The row.
     """
     row = facts.columns()
-    statement = upsert(runs).values(row).on_conflict_do_update(index_elements=["id"], set_=row).returning(runs.c.key)
-    key = int(connection.execute(statement).scalar_one())
-    connection.execute(delete(run_tags).where(run_tags.c.run == key))
-    connection.execute(delete(run_values).where(run_values.c.run == key))
+    if facts.best_metric_name is None:
+        row |= {"best_metric_value": None, "best_metric_step": None}
+    known = find(connection, facts.id)
+    if known is None:
+        connection.execute(_INSERT, row)
+        known = connection.execute(_BY_ID, {"run_id": facts.id}).one()
+    else:
+        connection.execute(_UPDATE, row | {"run_key": known.key})
+        connection.execute(_DROP_TAGS, {"run_key": known.key})
+        connection.execute(_DROP_VALUES, {"run_key": known.key})
     if facts.tags:
-        connection.execute(insert(run_tags), [{"run": key, "tag": tag} for tag in dict.fromkeys(facts.tags)])
+        connection.execute(_INSERT_TAGS, [{"run": known.key, "tag": tag} for tag in dict.fromkeys(facts.tags)])
     if facts.values:
-        connection.execute(insert(run_values), [_typed(key, name, value) for name, value in facts.values.items()])
-    settle_best(connection, key)
-    return key
+        connection.execute(_INSERT_VALUES, [_typed(known.key, name, value) for name, value in facts.values.items()])
+    if facts.best_metric_name is not None:
+        settle_best(connection, known.key)
+    return by_key(connection, known.key)
 
 
 def _typed(run: int, key: str, value: Any) -> dict[str, Any]:
@@ -100,12 +117,12 @@ def remove(connection: Connection, run_id: str) -> None:
 
 def find(connection: Connection, run_id: str) -> Row[Any] | None:
     """Give the row of a run, or None."""
-    return connection.execute(select(runs).where(runs.c.id == run_id)).first()
+    return connection.execute(_BY_ID, {"run_id": run_id}).first()
 
 
 def by_key(connection: Connection, key: int) -> Row[Any]:
     """Give the row of a run by its integer key."""
-    return connection.execute(select(runs).where(runs.c.key == key)).one()
+    return connection.execute(_BY_KEY, {"run_key": key}).one()
 
 
 def running(connection: Connection) -> list[tuple[str, str]]:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, bindparam, func, select
+from collections.abc import Sequence
+from typing import TypeVar
 
-from playhead.catalog.schema import points
+from sqlalchemy import Connection
+
+Item = TypeVar("Item")
 
 # Up to here reading every point costs less than seeking some.
 _FEW = 2_000
+# Points come in bursts and pauses: of more moments than are wanted, those that fall into one pause count once.
+_MOMENTS_PER_VALUE = 5
+
+_ALL = "SELECT value FROM points WHERE series = ? ORDER BY ts_ns"
+_ENDS = "SELECT min(ts_ns), max(ts_ns) FROM points WHERE series = ?"
+_NEXT = "SELECT ts_ns, value FROM points WHERE series = ? AND ts_ns >= ? ORDER BY ts_ns LIMIT 1"
 
 
 def of_series(connection: Connection, series: int, size: int, count: int) -> list[float | None]:
     """Give at most `count` values of a series in order of time; None is NaN.
 
-    Of a short series every n-th is given; of a long one those nearest to evenly spaced moments.
+    Of a short series every n-th is given; of a long one those next to moments spread over its life.
 
     Args:
         connection: To the catalogue.
@@ -21,19 +30,26 @@ def of_series(connection: Connection, series: int, size: int, count: int) -> lis
         size: How many points it has.
         count: How many values to give.
     """
-    if size <= _FEW:
-        chosen = select(points.c.value).where(points.c.series == series).order_by(points.c.ts_ns)
-        values = list(connection.execute(chosen).scalars())
-        return _every_nth(values, count)
-    mine = points.c.series == series
-    first, last = connection.execute(select(func.min(points.c.ts_ns), func.max(points.c.ts_ns)).where(mine)).one()
-    moments = [first + (last - first) * place // (count - 1) for place in range(count)]
-    later = select(points.c.value).where(mine, points.c.ts_ns >= bindparam("moment"))
-    next_value = later.order_by(points.c.ts_ns).limit(1)
-    return [connection.execute(next_value, {"moment": moment}).scalar_one() for moment in moments]
+    driver = connection.connection.dbapi_connection
+    assert driver is not None
+    cursor = driver.cursor()
+    try:
+        if size <= _FEW:
+            cursor.execute(_ALL, (series,))
+            return [value for (value,) in _every_nth(cursor.fetchall(), count)]
+        cursor.execute(_ENDS, (series,))
+        first, last = cursor.fetchall()[0]
+        moments = count * _MOMENTS_PER_VALUE
+        found: dict[int, float | None] = {}
+        for place in range(moments):
+            cursor.execute(_NEXT, (series, first + (last - first) * place // (moments - 1)))
+            found |= dict(cursor.fetchall())
+        return _every_nth(list(found.values()), count)
+    finally:
+        cursor.close()
 
 
-def _every_nth(values: list[float | None], count: int) -> list[float | None]:
-    if len(values) <= count:
-        return values
-    return [values[place * (len(values) - 1) // (count - 1)] for place in range(count)]
+def _every_nth(items: Sequence[Item], count: int) -> list[Item]:
+    if len(items) <= count:
+        return list(items)
+    return [items[place * (len(items) - 1) // (count - 1)] for place in range(count)]

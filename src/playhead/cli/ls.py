@@ -72,14 +72,17 @@ def command(
     """List runs, newest first.
 
     Only those of PROJECT where it is given. --where and --order take the fields id, project, name, status, created_at,
-    duration, best, best_step, points, tags, notes, config.KEY, summary.KEY, metric.NAME, min.NAME and max.NAME.
+    duration, best, best_step, points, tags, notes, config.KEY, summary.KEY, metric.NAME (the last value), min.NAME and
+    max.NAME. --where knows and, or, not, =, !=, <, <=, >, >=, in, like, is null and parentheses; text stands in quotes.
+
+    A narrow terminal shows fewer columns. A run whose process is gone without having said so is shown as died.
     """
     names = [name.strip() for name in wanted.split(",") if name.strip()] if wanted else []
     with open_to_read(store_path) as store:
         every = store.runs.deleted if deleted else store.runs
         order = order or ("-deleted_at" if deleted else "-created_at")
         fitting = every(project, status=wanted_status, tags=tags, where=where, order=order)
-        shown = list(fitting(limit=limit or None))
+        shown = list(iter(fitting(limit=limit or None)))  # of the sequence itself, list() would ask the length
         if as_json:
             output.print_json(_described(store, shown, names))
         elif shown:

@@ -69,7 +69,8 @@ def run_argument(name: str = "run", *, many: bool = False, deleted: bool = False
 
         return completing.run_ids(context.params.get("store_path"), begun, deleted=deleted)
 
-    return click.argument(name, metavar="RUN", required=True, nargs=-1 if many else 1, shell_complete=complete)
+    metavar, count = ("RUN...", -1) if many else ("RUN", 1)
+    return click.argument(name, metavar=metavar, required=True, nargs=count, shell_complete=complete)
 
 
 def project_argument() -> Decorator:

@@ -82,7 +82,7 @@ def _beginning_with(runs: Runs, text: str) -> Sequence[Run]:
     if not text.replace("_", "").replace("-", "").isalnum() or not text.isascii():
         return ()
     first_and_last = f"id >= '{text}' and id < '{text}{_AFTER_ALL_IDS}'"
-    return list(runs(where=first_and_last, order="-created_at", limit=_LISTED + 1))
+    return list(iter(runs(where=first_and_last, order="-created_at", limit=_LISTED + 1)))
 
 
 def _newest(runs: Runs) -> list[str]:

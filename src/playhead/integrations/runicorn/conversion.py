@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playhead import clock, disk, facts
+from playhead import clock, disk, facts, strictjson
 from playhead.integrations.runicorn import lines
 from playhead.integrations.runicorn.source import DELETED, META, STATUS, SourceRun
 from playhead.layout import RunFolder
@@ -52,7 +52,7 @@ def build(source: SourceRun, target: RunFolder, digest: str) -> Converted:
     disk.make_folder(target.path)
     _copy_files(source, target)
     done = Converted()
-    for part in source.folder.parts():
+    for part in source.parts:
         _convert_events(source.folder.events(part), target, part, done)
     documents = source.documents | {
         META: _meta(source, digest),
@@ -67,7 +67,7 @@ def build(source: SourceRun, target: RunFolder, digest: str) -> Converted:
 
 
 def _copy_files(source: SourceRun, target: RunFolder) -> None:
-    events = {source.folder.events(part).name for part in source.folder.parts()}
+    events = {source.folder.events(part).name for part in source.parts}
     for name in source.files:
         if name in source.documents or name in events:
             continue
@@ -137,7 +137,7 @@ def _meta(source: SourceRun, digest: str) -> dict[str, Any]:
         "config": _config(source),
         "tags": _tags(given.get("tags")),
         "notes": str(given.get("notes") or ""),
-        ORIGIN: {**origin, "program": "runicorn", "folder": str(source.folder.path), DIGEST: digest},
+        ORIGIN: {**origin, "program": "runicorn", "folder": strictjson.plain(str(source.folder.path)), DIGEST: digest},
     }
 
 

@@ -112,5 +112,4 @@ def _count(event: events.Event) -> int:
         for name, value in event.data.items()
         if name not in (events.STEP, events.STAGE)
         and (isinstance(value, (int, float)) or (isinstance(value, str) and value in strictjson.SPECIAL))
-        and not (name == events.TIME and isinstance(value, float) and abs(value * 1e9 - event.ts_ns) < 1e6)
     )

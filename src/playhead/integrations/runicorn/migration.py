@@ -125,7 +125,7 @@ class _Migration:
 
     def _import(self, run: SourceRun) -> None:
         folder = self._home.layout.run(run.project, run.name, run.id)
-        claim = self._claim(run, folder)
+        claims = self._claim(run, folder)
         built = RunFolder(self._home.layout.incoming / run.id)
         try:
             converted = conversion.build(run, built, source.fingerprint(run))
@@ -133,23 +133,27 @@ class _Migration:
             points = self._put_in_place(built, folder)
         except BaseException:
             self._withdraw(run.id, built, folder)
-            claim.release()
+            _release(claims)
             raise
-        claim.release()
+        _release(claims)
         self._note_imported(run, converted, points)
 
-    def _claim(self, run: SourceRun, folder: RunFolder) -> Claim:
-        """See to it that nobody else makes a run of this id, and that nobody has."""
+    def _claim(self, run: SourceRun, folder: RunFolder) -> list[Claim]:
+        """See to it that nobody else makes a run of this id, and that nobody has.
+
+        There is one claim for each event file, since that is what the next open indexes of a claim.
+        """
+        claims: list[Claim] = []
         try:
-            claim = Claim.make(self._home.layout, run.id, folder)
+            for part in sorted({1, *run.parts}):
+                claims.append(Claim.make(self._home.layout, run.id, folder, part))
         except FileExistsError:
+            _release(claims)
             raise _Refused(f"a run of the id {run.id} is being recorded in the store right now") from None
         if self._folder_of(run.id) is not None or os.path.lexists(folder.path):
-            claim.release()
-            raise _Refused(
-                f"{folder.path} is in the way; if it is a run, `playhead rebuild` puts it into the catalogue"
-            )
-        return claim
+            _release(claims)
+            raise _Refused(f"{folder.path} is in the way; if that is a run, `playhead rebuild` makes it known")
+        return claims
 
     def _check(self, built: RunFolder) -> None:
         """See that the files say what every run must, before anybody relies on it."""
@@ -170,7 +174,7 @@ class _Migration:
                     raise
                 # Else a purge took the empty folder above away in between.
         disk.sync_folder(folder.path.parent)
-        key = self._home.index(folder)
+        key = self._home.index(folder).key
         for part in folder.parts():
             recovery.index_part(self._home, key, folder, part, mend=False)
         best = self._home.best_of(key)
@@ -196,6 +200,11 @@ class _Migration:
         self.report.unreadable_lines += converted.rejected
         self.report.unreadable_files += [f"{where}/{name}" for name in run.damaged]
         self.report.left_out += [f"{where}/{name}" for name in run.left_out]
+
+
+def _release(claims: list[Claim]) -> None:
+    for claim in claims:
+        claim.release()
 
 
 def _difference(run: SourceRun, known: RunFolder) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ META, STATUS, SUMMARY, ENVIRONMENT, DELETED = "meta.json", "status.json", "summa
 OWN_FILES = (META, STATUS, SUMMARY, ENVIRONMENT, DELETED)
 
 DEFAULT = "default"
+_LATER_EVENTS = re.compile(r"events-\d+\.jsonl")
 
 # What Runicorn takes a status for; any other word is an ending that its author called by a name of their own.
 _STATUS_WORDS = {
@@ -41,7 +43,7 @@ class SourceRun:
         deleted: It is in the recycle bin.
         documents: The JSON objects at the top of its folder, by file name.
         files: All plain files, relative to the folder.
-        damaged: Those of `OWN_FILES` that hold no JSON object.
+        damaged: Files that Playhead would read, but cannot: not the JSON object, or not the name, that it expects.
         left_out: Links and other things that are not plain files.
     """
 
@@ -66,6 +68,11 @@ class SourceRun:
         word = str(self.documents.get(STATUS, {}).get("status", "")).strip().lower()
         return _STATUS_WORDS.get(word, "finished")
 
+    @property
+    def parts(self) -> list[int]:
+        """The numbers of the event files."""
+        return _parts(self.folder, self.files)
+
 
 def read(candidate: Candidate) -> SourceRun:
     """Read the JSON files of a run, and list the others.
@@ -75,13 +82,16 @@ def read(candidate: Candidate) -> SourceRun:
         OSError: A file cannot be read.
     """
     files, left_out = _contents(candidate.path)
-    documents, damaged = _documents(candidate.path, files)
+    folder = RunFolder(candidate.path)
+    documents, damaged = _documents(folder.path, files)
+    events = {folder.events(part).name for part in _parts(folder, files)}
+    damaged += [name for name in files if _LATER_EVENTS.fullmatch(name) and name not in events]
     given_id = documents.get(META, {}).get("id")
     if given_id is not None:
         check_run_id(given_id)  # a copied folder goes by its own name; one that was tampered with is not taken at all
     place = _place(candidate, documents)
     return SourceRun(
-        folder=RunFolder(candidate.path),
+        folder=folder,
         id=check_run_id(candidate.path.name),
         project=check_name(place[0] if place else DEFAULT, "project"),
         name=check_name("/".join(place[1:]) or DEFAULT, "run name"),
@@ -93,6 +103,10 @@ def read(candidate: Candidate) -> SourceRun:
     )
 
 
+def _parts(folder: RunFolder, files: list[str]) -> list[int]:
+    return sorted({part for part in folder.parts() if 0 < part < 2**31 and folder.events(part).name in files})
+
+
 def _contents(folder: Path) -> tuple[list[str], list[str]]:
     """List the plain files below a folder, and what is there besides; locks are neither."""
     files, left_out, pending = [], [], [folder]
@@ -100,7 +114,7 @@ def _contents(folder: Path) -> tuple[list[str], list[str]]:
         with os.scandir(pending.pop()) as entries:
             for entry in entries:
                 path = os.path.relpath(entry.path, folder)
-                if entry.is_dir(follow_symlinks=False):
+                if entry.is_dir(follow_symlinks=False) and path not in OWN_FILES and not path.endswith(".jsonl"):
                     pending.append(Path(entry))
                 elif not entry.is_file(follow_symlinks=False):
                     left_out.append(path)

@@ -227,6 +227,8 @@ def parse(data: bytes, after_ns: int = 0) -> tuple[list[Event], int]:
         if stamp is None:
             bad += 1
             continue
+        if TIME in content["data"] and _repeats(content["data"][TIME], stamp):
+            del content["data"][TIME]
         last = stamp if stamp > last else last + 1
         events.append(Event(last, content.get("type", ""), content["data"]))
     return events, bad
@@ -234,9 +236,11 @@ def parse(data: bytes, after_ns: int = 0) -> tuple[list[Event], int]:
 
 def _decoded(lines: list[bytes]) -> Iterable[Any]:
     try:
-        return orjson.loads(b"[" + b",".join(lines) + b"]")  # type: ignore[no-any-return]
+        found: list[Any] = orjson.loads(b"[" + b",".join(lines) + b"]")
     except orjson.JSONDecodeError:
-        return [_decoded_line(line) for line in lines]
+        found = []
+    # A broken line may hold two values, or half of one that the next line ends.
+    return found if len(found) == len(lines) else [_decoded_line(line) for line in lines]
 
 
 def _decoded_line(line: bytes) -> Any:
@@ -254,6 +258,11 @@ def _stamp(line: bytes, content: dict[str, Any]) -> int | None:
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 <= seconds < 2**33:
         return None
     return round(seconds * clock.SECOND)
+
+
+def _repeats(time: object, stamp: int) -> bool:
+    """Tell the time that Runicorn repeats within an event from a metric that is called `time`."""
+    return isinstance(time, float) and abs(round(time * clock.SECOND) - stamp) < 1_000_000
 
 
 def torn_bytes(path: Path) -> int:

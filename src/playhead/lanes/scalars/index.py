@@ -38,10 +38,12 @@ class EventIndex:
         self._known: dict[tuple[str, str], SeriesState] | None = None
         self._offset = -1
 
-    def catch_up(self) -> None:
-        """Index all whole lines that are in the file now."""
+    def catch_up(self) -> bool:
+        """Index all whole lines that are in the file now; tell whether there were any."""
+        found = False
         while self._advance():
-            pass
+            found = True
+        return found
 
     def _advance(self) -> bool:
         if self._offset < 0:
@@ -97,8 +99,6 @@ def _add_metrics(batches: dict[tuple[str, str], SeriesBatch], stamp: int, data: 
     stage = data.pop(events.STAGE, "")
     if not isinstance(stage, str):
         stage = ""
-    if events.TIME in data and _is_stamp(data[events.TIME], stamp):
-        del data[events.TIME]
     for name, value in data.items():
         number = value if type(value) is float else _number(value)
         if number is None:
@@ -115,8 +115,3 @@ def _number(value: object) -> float | None:
     if isinstance(value, str):
         return SPECIAL.get(value)
     return float(value) if isinstance(value, (int, float)) else None
-
-
-def _is_stamp(value: object, stamp: int) -> bool:
-    """Tell the time that Runicorn repeats within an event from a metric that is called `time`."""
-    return isinstance(value, float) and abs(round(value * 1e9) - stamp) < 1_000_000

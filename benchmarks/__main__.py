@@ -1,0 +1,16 @@
+"""All benchmarks of this project itself: `make bench`. Those beside other programs: `make bench-peers`."""
+
+from __future__ import annotations
+
+from benchmarks import catalogue, journal, logging
+
+
+def main() -> None:
+    """Run one after the other."""
+    for benchmark in (logging, journal, catalogue):
+        benchmark.main()
+        print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""Make a golden store with the version at hand: `python -m tests.golden.make store-v1`."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import playhead
+
+
+def make(path: Path) -> None:
+    """Record what `README.md` says."""
+    with playhead.open(path) as store:
+        with store.run("p", "my/run", run_id="golden", config={"lr": 0.1}, tags=["a", "b"], environment=False) as run:
+            run.set_primary_metric("loss", "min")
+            for loss in (1.0, math.nan, 0.25):
+                run.log({"loss": loss}, stage="train")
+            run.log_text("hello")
+            run.log_image("image", np.zeros((2, 2), np.uint8))
+        with store.run("p", "n", run_id="gone", environment=False) as run:
+            run.log({"loss": 5})
+        store.runs["gone"].delete("golden")
+
+
+if __name__ == "__main__":
+    make(Path(__file__).parent / sys.argv[1])

@@ -1,0 +1,107 @@
+"""What the next open does about claims, damaged files and hostile ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import playhead
+from playhead import claims
+from playhead.errors import Damaged
+from playhead.layout import Layout
+
+
+def killed_run(path: Path, run_id: str = "r") -> Path:
+    """Leave what a killed recorder leaves; give the folder of its run."""
+    script = (
+        f"import playhead, os\nrun = playhead.open({str(path)!r}).run('p', 'n', run_id={run_id!r})\n"
+        "run.log({'a': 1})\nos.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=False)
+    return path / "p" / "n" / "runs" / run_id
+
+
+@pytest.mark.parametrize("name", ["meta.json", "status.json", "summary.json"])
+def test_a_damaged_run_is_named_and_all_others_can_be_used(tmp_path: Path, name: str) -> None:
+    folder = killed_run(tmp_path / "s")
+    (folder / name).write_text('{"half": ')
+    with pytest.warns(RuntimeWarning, match=name), playhead.open(tmp_path / "s") as store:
+        with store.run("p", "other", environment=False) as run:
+            run.log({"a": 2})
+        assert store.runs[run.id]["a"].values.tolist() == [2]
+    (folder / name).write_text('{"id": "r", "project": "p", "name": "n", "created_at": 1.0}')
+    with playhead.open(tmp_path / "s") as store:
+        assert store.runs["r"]["a"].values.tolist() == [1]
+
+
+@pytest.mark.parametrize("run_dir", ["../outside", "/outside", "p/../../outside", ""])
+def test_a_hostile_claim_touches_nothing_outside_the_store(tmp_path: Path, run_dir: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "precious").write_text("x")
+    killed_run(tmp_path / "s")
+    (claim,) = (tmp_path / "s" / ".recording").iterdir()
+    claim.write_text(json.dumps(json.loads(claim.read_text()) | {"run_dir": run_dir.replace("/outside", str(outside), 1)
+                     if run_dir == "/outside" else run_dir}))  # fmt: skip
+    with pytest.warns(RuntimeWarning, match="stay inside"):
+        playhead.open(tmp_path / "s").close()
+    assert (outside / "precious").read_text() == "x"
+
+
+def test_a_claim_that_is_no_json_is_ignored(tmp_path: Path) -> None:
+    killed_run(tmp_path / "s")
+    (tmp_path / "s" / ".recording" / "x.1.json").write_text("{")
+    (tmp_path / "s" / ".recording" / "y.1.json").write_text(
+        '{"run_id": "../y", "run_dir": "a", "part": 1, "process": {}}'
+    )
+    with playhead.open(tmp_path / "s") as store:
+        assert store.runs["r"].status == "failed"
+
+
+def test_a_media_path_that_leads_out_is_refused(tmp_path: Path) -> None:
+    folder = killed_run(tmp_path / "s")
+    line = {"ts": 1794727420.5, "type": "image", "data": {"key": "k", "path": "../../../../x.png", "step": 1}}
+    with (folder / "events.jsonl").open("a") as file:
+        file.write(json.dumps(line) + "\n")
+    with playhead.open(tmp_path / "s") as store, pytest.raises(Damaged, match="stay inside"):
+        _ = store.runs["r"].media
+
+
+def test_a_run_that_died_before_it_was_one_leaves_nothing(tmp_path: Path) -> None:
+    playhead.open(tmp_path / "s").close()
+    layout = Layout(tmp_path / "s")
+    folder = layout.run("p", "n", "r")
+    pid = os.fork()
+    if pid == 0:
+        claims.Claim.make(layout, "r", folder)
+        folder.path.mkdir(parents=True)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    with playhead.open(tmp_path / "s") as store:
+        assert len(store.runs) == 0
+        assert not folder.path.exists()
+        with store.run("p", "n", run_id="r", environment=False):
+            pass
+
+
+def test_a_purge_that_died_half_way_is_finished_or_undone(tmp_path: Path) -> None:
+    with playhead.open(tmp_path / "s") as store:
+        with store.run("p", "n", run_id="r", environment=False) as run:
+            run.log({"a": 1})
+        store.runs["r"].delete()
+        folder = Layout(store.path).run("p", "n", "r")
+        pid = os.fork()
+        if pid == 0:
+            claims.Claim.for_editing(Layout(store.path), "r", folder)
+            with playhead.open(tmp_path / "s") as mine, mine._home.database.write() as connection:
+                connection.exec_driver_sql("DELETE FROM runs")
+            os._exit(0)
+        assert os.waitpid(pid, 0)[1] == 0
+    with playhead.open(tmp_path / "s") as store:
+        assert store.runs.deleted["r"]["a"].values.tolist() == [1]
+        assert store.purge() == ["r"]
