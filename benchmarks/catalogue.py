@@ -21,8 +21,9 @@ CONFIG = 10
 
 CLONE = [
     """
-    INSERT INTO runs (id, project, name, created_at, updated_at, status, started_at, ended_at, run_dir, duration_seconds,
-                      best_metric_name, best_metric_mode, best_metric_value, best_metric_step, metric_count)
+    INSERT INTO runs (id, project, name, created_at, updated_at, status, started_at, ended_at, run_dir,
+                      duration_seconds, best_metric_name,
+                      best_metric_mode, best_metric_value, best_metric_step, metric_count)
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :runs)
     SELECT printf('clone_%07d', i), 'project' || (i % 20), 'run' || (i % 500), 1.7e9 + i, 1.7e9 + i,
            CASE WHEN i % 50 = 0 THEN 'failed' ELSE 'finished' END, 1.7e9 + i, 1.7e9 + i + 60,
@@ -34,7 +35,8 @@ CLONE = [
     SELECT runs.key, 'config.p' || j, abs(random() % 1000000) / 1e6, NULL FROM runs, k WHERE id LIKE 'clone_%'""",
     "INSERT INTO run_tags (run, tag) SELECT key, 'tag' || (key % 100) FROM runs WHERE id LIKE 'clone_%'",
     """
-    INSERT INTO series (run, name, stage, part, points, last_ns, last_step, last_value, min_value, min_step, max_value, max_step)
+    INSERT INTO series (run, name, stage, part, points, last_ns, last_step, last_value, min_value, min_step,
+                        max_value, max_step)
     WITH RECURSIVE k(j) AS (SELECT 0 UNION ALL SELECT j + 1 FROM k WHERE j < 9)
     SELECT runs.key, 'metric_' || j, '', 1, :per_series, 1, :per_series, abs(random() % 1000000) / 1e6, 0.0, 1, 1.0, 1
     FROM runs, k WHERE id LIKE 'clone_%'""",
@@ -43,7 +45,6 @@ CLONE = [
     WITH RECURSIVE k(j) AS (SELECT 1 UNION ALL SELECT j + 1 FROM k WHERE j < :per_series)
     SELECT series.key, 1700000000000000000 + j, j, (series.key * 31 + j * 17) % 1000 / 7.0
     FROM series JOIN runs ON runs.key = series.run, k WHERE id LIKE 'clone_%'""",
-    "ANALYZE",
 ]
 
 

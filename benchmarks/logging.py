@@ -15,8 +15,8 @@ from pathlib import Path
 import orjson
 
 import playhead
-from playhead import recording
 from benchmarks.measure import cpu_seconds, median_ms, report
+from playhead import recording
 
 TEN = {f"metric_{n}": 0.1 + n / 7 for n in range(10)}
 

@@ -298,6 +298,15 @@ def test_a_short_write_is_cut_off_again(tmp_path: Path) -> None:
     file.close()
 
 
+def test_a_failed_write_is_cut_off_whole_even_if_every_byte_arrived(tmp_path: Path) -> None:
+    file = disk.Appender(tmp_path / "file")
+    with disk.hooked(lambda operation, path, size: size), pytest.raises(OSError):
+        file.append(b"all of it")
+    assert (tmp_path / "file").read_bytes() == b""
+    assert file.append(b"next") == 0
+    file.close()
+
+
 def test_a_cut_that_fails_is_tried_again_before_the_next_append(tmp_path: Path) -> None:
     path = tmp_path / "file"
     file = disk.Appender(path)

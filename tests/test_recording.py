@@ -391,7 +391,7 @@ def test_two_runs_with_one_id_are_refused(store: playhead.Store) -> None:
         for name in ("n", "other"):
             with pytest.raises(Exists, match="resume=True"):
                 begin(store, name, run_id="mine")
-        with pytest.raises(StoreLocked, match="store.attach"):
+        with pytest.raises(StoreLocked, match=r"store\.attach"):
             begin(store, run_id="mine", resume=True)
     with pytest.raises(Exists):
         begin(store, run_id="mine")

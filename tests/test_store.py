@@ -193,6 +193,17 @@ def test_damage_in_the_middle_of_the_catalogue_is_named_too(tmp_path: Path) -> N
         store.runs[0]["loss"]
 
 
+def test_a_catalogue_with_other_tables_is_named_too(tmp_path: Path) -> None:
+    with playhead.open(tmp_path / "s") as store:
+        record(store)
+    with sqlite3.connect(tmp_path / "s" / "playhead.db") as connection:
+        connection.execute("ALTER TABLE runs RENAME COLUMN tags TO labels")
+    connection.close()
+    with pytest.raises(Damaged, match="playhead rebuild"):
+        playhead.open(tmp_path / "s")
+    assert opening.rebuild(tmp_path / "s") == []
+
+
 def test_a_deleted_catalogue_is_made_anew_by_opening(tmp_path: Path) -> None:
     with playhead.open(tmp_path / "s") as store:
         record(store)

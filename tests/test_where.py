@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import playhead
-from playhead.catalog import fields, where
+from playhead.catalog import fields, query, where
 from playhead.errors import BadQuery
 
 
@@ -143,7 +143,7 @@ def test_conditions_without_sense_are_refused(runs: playhead.runs.Runs, text: st
 @given(st.text(max_size=40))
 def test_any_text_gives_a_condition_or_a_clear_error(text: str) -> None:
     try:
-        where.parse(text, fields.resolve)
+        where.parse(text, fields.Resolver())
     except BadQuery as error:
         assert str(error)
 
@@ -157,12 +157,22 @@ def test_any_text_gives_a_condition_or_a_clear_error(text: str) -> None:
 )
 def test_any_sequence_of_words_gives_a_condition_or_a_clear_error(words: list[str]) -> None:
     try:
-        where.parse(" ".join(words), fields.resolve)
+        where.parse(" ".join(words), fields.Resolver())
     except BadQuery as error:
         assert "^" in str(error)
 
 
 def test_values_are_bound_and_never_part_of_the_sql() -> None:
-    condition = where.parse("name = 'robert''); DROP' and config.lr < 3", fields.resolve)
+    condition = where.parse("name = 'robert''); DROP' and config.lr < 3", fields.Resolver())
     assert "DROP" not in str(condition)
     assert "DROP" in str(condition.compile().params.values())
+
+
+@pytest.mark.parametrize(("text", "names"), CASES.items())
+def test_conditions_that_many_runs_fit_are_asked_otherwise_with_the_same_answer(
+    runs: playhead.runs.Runs, text: str, names: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fields.Resolver, "LIMIT", 1)
+    query._probes.cache_clear()
+    assert "".join(run.name for run in runs(where=text)) == names
+    query._probes.cache_clear()

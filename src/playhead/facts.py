@@ -106,6 +106,7 @@ def read(layout: Layout, folder: RunFolder) -> RunFacts:
         duration_seconds=None if ended is None else ended - (started if started is not None else created),
         notes=str(meta.get("notes") or ""),
         tags=tuple(str(tag) for tag in meta.get("tags") or ()),
+        config=meta.get("config") or {},
         values=flatten(meta.get("config") or {}, "config")
         | flatten({key: value for key, value in summary.items() if key not in BEST}, "summary"),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -225,3 +226,17 @@ class Layout:
             top = folder.relative_to(self.root).parts[0]
             if top not in LANES and not top.startswith(".") and not folder.name.startswith("."):
                 yield RunFolder(folder)
+
+
+def locate(given: str | os.PathLike[str] | None = None) -> Path:
+    """Find the store that a command means: the given path, else `PLAYHEAD_STORE`, else the one around the current
+    folder, else `./store`.
+    """
+    chosen = given or os.environ.get("PLAYHEAD_STORE")
+    if chosen:
+        return Path(chosen)
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / MARKER).is_file():
+            return folder
+    return here / "store"

@@ -11,7 +11,7 @@ from pathlib import Path
 from playhead import claims, clock, disk, facts, filesystem, recovery
 from playhead.catalog.database import Database
 from playhead.errors import Damaged, NotAStore, ReadOnly, StoreLocked, StoreTooNew, WrongType
-from playhead.layout import Layout
+from playhead.layout import Layout, locate
 from playhead.run import Home
 from playhead.store import FORMAT, NEEDED_VERSION, Progress, Store
 
@@ -184,20 +184,6 @@ def _collect_leftovers(layout: Layout) -> None:
         disk.remove_tree(layout.trash)
     for path in layout.root.glob(f".{layout.database.name}.*"):
         disk.remove(path)
-
-
-def locate(given: str | os.PathLike[str] | None = None) -> Path:
-    """Find the store that a command means: the given path, else `PLAYHEAD_STORE`, else the one around the current
-    folder, else `./store`.
-    """
-    chosen = given or os.environ.get("PLAYHEAD_STORE")
-    if chosen:
-        return Path(chosen)
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        if (folder / Layout(folder).marker.name).is_file():
-            return folder
-    return here / "store"
 
 
 __all__ = ["locate", "open", "rebuild"]

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from playhead import clock, disk, facts, layout, strictjson
 from playhead.capture import console, environment, system
 from playhead.catalog import points
+from playhead.catalog.runs import RunRow
 from playhead.claims import HEARTBEAT_SECONDS, Claim
 from playhead.errors import Closed, Forked, NotFound, PlayheadError, StoreLocked, WrongType
 from playhead.lanes import media
@@ -64,7 +65,7 @@ class RunWriter(Run):
     forked child each raises `Forked`.
     """
 
-    def __init__(self, home: Home, row: Any, claim: Claim, options: Options) -> None:
+    def __init__(self, home: Home, row: RunRow, claim: Claim, options: Options) -> None:
         super().__init__(home, row)
         self._claim = claim
         self._options = options

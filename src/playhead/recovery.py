@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ from playhead.recording import end
 from playhead.run import Home
 
 PROCESS_NOT_FOUND = "process_not_found"
+BATCH = 200  # runs a transaction while a catalogue is filled
 
 _T = TypeVar("_T")
 
@@ -134,17 +136,24 @@ def fill(home: Home, layout: Layout, progress: Callable[[Iterable[RunFolder]], I
     Returns:
         What could not be read; everything else is indexed.
     """
-    problems = []
+    problems: list[Damaged] = []
     seen: dict[str, RunFolder] = {}
-    for folder in progress(list(layout.run_folders())):
-        try:
-            run_id = facts.read(layout, folder).id
-            if run_id in seen:
-                raise Damaged(folder.meta, "an id of its own", f"{run_id}, which {seen[run_id].path} has too")
-            seen[run_id] = folder
-            key = home.index(folder).key
-            for part in folder.parts():
-                index_part(home, key, folder, part, mend=False)
-        except Damaged as problem:
-            problems.append(problem)
+    folders = iter(progress(list(layout.run_folders())))
+    while batch := list(islice(folders, BATCH)):
+        with home.database.batch():
+            for folder in batch:
+                try:
+                    _add(home, folder, seen)
+                except Damaged as problem:
+                    problems.append(problem)
     return problems
+
+
+def _add(home: Home, folder: RunFolder, seen: dict[str, RunFolder]) -> None:
+    known = facts.read(home.layout, folder)
+    if known.id in seen:
+        raise Damaged(folder.meta, "an id of its own", f"{known.id}, which {seen[known.id].path} has too")
+    seen[known.id] = folder
+    key = home.put(known).key
+    for part in folder.parts():
+        index_part(home, key, folder, part, mend=False)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from playhead import claims, clock, disk, facts, layout, strictjson
-from playhead.catalog import points
+from playhead.catalog import points, samples
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.database import Database
+from playhead.catalog.runs import RunFacts, RunRow
 from playhead.claims import Claim
 from playhead.errors import NotFound, ReadOnly, StoreLocked, WrongType
 from playhead.layout import Layout, RunFolder
@@ -30,9 +30,12 @@ class Home:
     layout: Layout
     database: Database
 
-    def index(self, folder: RunFolder) -> Any:
+    def index(self, folder: RunFolder) -> RunRow:
         """Bring the catalogue up to date with the JSON files of a run, and give the run's row."""
-        known = facts.read(self.layout, folder)
+        return self.put(facts.read(self.layout, folder))
+
+    def put(self, known: RunFacts) -> RunRow:
+        """Bring the catalogue up to date with what the JSON files of a run say."""
         with self.database.write() as connection:
             return catalog_runs.put(connection, known)
 
@@ -71,71 +74,71 @@ class Run:
     the run was looked up; `reload()` looks again.
     """
 
-    def __init__(self, home: Home, row: Any) -> None:
+    def __init__(self, home: Home, row: RunRow) -> None:
         self._home = home
         self._row = row
 
     @property
     def id(self) -> str:
         """The id, unique in the store."""
-        return str(self._row.id)
+        return self._row.id
 
     @property
     def project(self) -> str:
         """The project."""
-        return str(self._row.project)
+        return self._row.project
 
     @property
     def name(self) -> str:
         """The name, which runs may share."""
-        return str(self._row.name)
+        return self._row.name
 
     @property
     def status(self) -> str:
         """`running`, `finished`, `failed` or `interrupted`."""
-        return str(self._row.status)
+        return self._row.status
 
     @property
     def exit_reason(self) -> str | None:
         """Why the run failed or was interrupted."""
-        return None if self._row.exit_reason is None else str(self._row.exit_reason)
+        return self._row.exit_reason
 
     @property
     def created_at(self) -> float:
         """When the run was made, in seconds since 1970."""
-        return float(self._row.created_at)
+        return self._row.created_at
 
     @property
     def ended_at(self) -> float | None:
         """When it ended."""
-        return None if self._row.ended_at is None else float(self._row.ended_at)
+        return self._row.ended_at
 
     @property
     def duration(self) -> float | None:
         """How many seconds it ran, or has been running."""
         if self._row.duration_seconds is None and self.status == "running":
             return max(0.0, clock.now() - self.created_at)
-        return None if self._row.duration_seconds is None else float(self._row.duration_seconds)
+        return self._row.duration_seconds
 
     @property
     def best(self) -> float | None:
         """The best value of the primary metric."""
-        return None if self._row.best_metric_value is None else float(self._row.best_metric_value)
+        return self._row.best_metric_value
 
     @property
     def best_step(self) -> int | None:
         """The step of the best value."""
-        return None if self._row.best_metric_step is None else int(self._row.best_metric_step)
+        return self._row.best_metric_step
 
     @property
     def primary_metric(self) -> str | None:
         """The metric by which this run is judged."""
-        return None if self._row.best_metric_name is None else str(self._row.best_metric_name)
+        return self._row.best_metric_name
 
     @property
     def points(self) -> int:
         """How many metric values were logged."""
-        return int(self._row.metric_count)
+        return self._row.metric_count
 
     @property
     def is_deleted(self) -> bool:
@@ -145,7 +148,7 @@ class Run:
     @property
     def deleted_at(self) -> float | None:
         """When it was put into the recycle bin."""
-        return None if self._row.deleted_at is None else float(self._row.deleted_at)
+        return self._row.deleted_at
 
     @property
     def path(self) -> Path:
@@ -154,26 +157,22 @@ class Run:
 
     @property
     def _folder(self) -> RunFolder:
-        return self._home.layout.run_at(str(self._row.run_dir))
-
-    @cached_property
-    def _meta(self) -> dict[str, Any]:
-        return facts.load(self._folder.meta, required=True)
+        return self._home.layout.run_at(self._row.run_dir)
 
     @property
     def config(self) -> dict[str, Any]:
         """The config that was given at the start."""
-        return dict(strictjson.restore(self._meta.get("config") or {}))
+        return dict(strictjson.restore(strictjson.decode(self._row.config)))
 
     @property
     def tags(self) -> list[str]:
         """The tags, sorted."""
-        return sorted(self._meta.get("tags") or [])
+        return sorted(strictjson.decode(self._row.tags))
 
     @property
     def notes(self) -> str:
         """Free text."""
-        return str(self._meta.get("notes") or "")
+        return self._row.notes
 
     @property
     def environment(self) -> dict[str, Any]:
@@ -227,6 +226,16 @@ class Run:
         """
         with self._home.database.read() as connection:
             return list(catalog_runs.metrics_of(connection, self._row.key))
+
+    def samples(self, series: Any, count: int) -> list[float | None]:
+        """Give a few values spread over the life of a metric, enough to draw its curve; None is NaN.
+
+        Args:
+            series: A row that `metrics_summary` gave.
+            count: How many values at most.
+        """
+        with self._home.database.read() as connection:
+            return samples.of_series(connection, series.key, series.points, count)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.metric_names())
@@ -320,7 +329,6 @@ class Run:
         if row is None:
             raise NotFound(f"the run {self.id} is gone: it was purged")
         self._row = row
-        self.__dict__.pop("_meta", None)
 
     def delete(self, reason: str = "") -> None:
         """Put the run into the recycle bin: hidden, and as it was after `restore`."""

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, overload
 
-from playhead.catalog.runs import RunQuery
+from playhead.catalog.query import RunQuery
 from playhead.catalog.schema import STATUSES
 from playhead.errors import BadQuery, WrongType
 from playhead.run import Home, Run
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from playhead.catalog.runs import RunRow
 
 
 class Runs(Sequence[Run]):
@@ -71,11 +76,13 @@ class Runs(Sequence[Run]):
     def __contains__(self, run: object) -> bool:
         run_id = run.id if isinstance(run, Run) else run
         with self._home.database.read() as connection:
-            return isinstance(run_id, str) and self._query.has(connection, run_id)
+            return isinstance(run_id, str) and self._query.row_of(connection, run_id) is not None
 
     def get(self, run_id: str) -> Run | None:
         """Give a run by id, or None."""
-        return self[run_id] if self.__contains__(run_id) else None
+        with self._home.database.read() as connection:
+            row = self._query.row_of(connection, run_id)
+        return None if row is None else Run(self._home, row)
 
     @overload
     def __getitem__(self, index: int | str) -> Run: ...
@@ -90,7 +97,10 @@ class Runs(Sequence[Run]):
         """
         with self._home.database.read() as connection:
             if isinstance(index, str):
-                return Run(self._home, self._query.row_of(connection, index))
+                found = self._query.row_of(connection, index)
+                if found is None:
+                    raise self._query.missing(connection, index)
+                return Run(self._home, found)
             if isinstance(index, slice):
                 start, stop, step = index.indices(self._query.count(connection))
                 rows = self._rows(connection, range(start, stop, step))
@@ -102,17 +112,17 @@ class Runs(Sequence[Run]):
             raise IndexError(f"no run at position {index}: there are {len(self)} runs")
         return Run(self._home, row)
 
-    def _rows(self, connection: Any, wanted: range) -> Sequence[Any]:
+    def _rows(self, connection: Connection, wanted: range) -> Sequence[RunRow]:
         if not wanted:
             return ()
         first, last = min(wanted[0], wanted[-1]), max(wanted[0], wanted[-1])
         rows = self._query.rows(connection, first, last - first + 1)
         return [rows[position - first] for position in wanted]
 
-    def _row_at(self, connection: Any, index: int) -> Any:
+    def _row_at(self, connection: Connection, index: int) -> RunRow | None:
         if index < 0:
             if self._query.limit is None:
-                return next(iter(self._query.rows_from_end(connection, -1 - index)), None)
+                return self._query.row_from_end(connection, -1 - index)
             index += self._query.count(connection)
             if index < 0:
                 return None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from playhead import clock, disk, facts, filesystem, layout, recovery, strictjson
 from playhead.catalog import readonly
 from playhead.catalog import runs as catalog_runs
-from playhead.catalog.runs import RunQuery
+from playhead.catalog.query import RunQuery
 from playhead.claims import Claim
 from playhead.errors import Closed, Exists, NotAStore, ReadOnly, StoreLocked, WrongType
 from playhead.layout import RunFolder

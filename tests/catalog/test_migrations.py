@@ -26,7 +26,13 @@ def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def test_a_store_of_every_version_opens(golden: Path) -> None:
     with playhead.open(golden) as store:
         run = store.runs["golden"]
-        assert (run.project, run.name, run.config, run.tags, run.status) == ("p", "my/run", {"lr": 0.1}, ["a", "b"], "finished")
+        assert (run.project, run.name, run.config, run.tags, run.status) == (
+            "p",
+            "my/run",
+            {"lr": 0.1},
+            ["a", "b"],
+            "finished",
+        )
         values = run["loss"].values.tolist()
         assert (values[0], math.isnan(values[1]), values[2]) == (1.0, True, 0.25)
         assert (run.best, run.best_step) == (0.25, 3)
@@ -42,7 +48,9 @@ def test_a_store_of_every_version_opens(golden: Path) -> None:
 def test_a_store_of_every_version_has_the_tables_of_a_new_one(golden: Path, tmp_path: Path) -> None:
     def shape(path: Path) -> list[tuple[str, str]]:
         with sqlite3.connect(path) as connection:
-            rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name").fetchall()
+            rows = connection.execute(
+                "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
+            ).fetchall()
         connection.close()
         return rows
 

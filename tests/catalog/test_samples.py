@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 import playhead
@@ -35,7 +37,7 @@ def test_a_long_series_is_sampled_evenly_from_its_first_to_its_last(store: playh
     found = [value for value in sampled(store, [place * 1000 for place in range(size)], values) if value is not None]
     assert len(found) == 40
     assert (found[0], found[-1]) == (0.0, size - 1.0)
-    strides = [later - earlier for earlier, later in zip(found, found[1:], strict=False)]
+    strides = [later - earlier for earlier, later in pairwise(found)]
     assert min(strides) > 0
     assert max(strides) <= size / 39 * 1.5 + 1
 

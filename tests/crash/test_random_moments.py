@@ -68,7 +68,9 @@ def test_nothing_that_was_acknowledged_is_lost(tmp_path: Path) -> None:
             os.kill(pid, signal.SIGKILL)
             kills += 1
         statuses = [os.waitpid(pid, 0)[1] for pid, _ in recorders]
-        assert [os.WTERMSIG(status) for status in statuses] == [signal.SIGKILL] * PROCESSES, "a recorder failed by itself"
+        assert [os.WTERMSIG(status) for status in statuses] == [signal.SIGKILL] * PROCESSES, (
+            "a recorder failed by itself"
+        )
         for _, pipe in recorders:
             expected |= acknowledged(pipe)
         with playhead.open(tmp_path / "s") as store:

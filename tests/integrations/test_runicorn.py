@@ -15,11 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import playhead
 from playhead import disk
-from playhead.cli.migrate import command
 from playhead.errors import NotFound, ReadOnly, StoreLocked, WrongType
 from playhead.integrations import runicorn
 from tests.integrations.conftest import DEAD_PID, MOMENT, RunicornFolder, append, png, tree, write
@@ -539,12 +537,18 @@ def test_files_and_folders_that_take_the_names_of_ours_do_no_harm(
     (source / "summary.json").unlink()
     (source / "summary.json").mkdir()
     (source / "events-5.jsonl").mkdir()
+    (source / "events.rejected.txt").mkdir()
+    append(source, "not an event")
     (source / os.fsdecode(b"\xff.txt")).write_text("a name that is not text")
     report = runicorn.migrate(folder.path, store)
     assert (report.imported, report.points_in, report.points_out) == (1, 11, 11)
     assert sorted(Path(name).name for name in report.unreadable_files) == sorted(names)
     assert (store.runs[A].path / "events-0.jsonl.rejected.txt").read_text() == poison
-    assert sorted(Path(name).name for name in report.left_out) == ["events-5.jsonl", "summary.json"]
+    assert sorted(Path(name).name for name in report.left_out) == [
+        "events-5.jsonl",
+        "events.rejected.txt",
+        "summary.json",
+    ]
 
 
 def test_a_run_that_cannot_be_read_is_refused_and_the_others_arrive(
@@ -612,27 +616,6 @@ def test_what_is_in_the_way_is_not_overwritten(folder: RunicornFolder, store: pl
     report = runicorn.migrate(folder.path, store)
     assert "in the way" in report.refused[0].reason
     assert tree(taken) == {"mine.txt": b"mine"}
-
-
-# -- the command ----------------------------------------------------------------------------------------------------
-
-
-def test_the_command_makes_the_store_and_says_what_it_did(folder: RunicornFolder, tmp_path: Path) -> None:
-    folder.old("demo", "expA", A)
-    arguments = ["runicorn", str(folder.path), "--store", str(tmp_path / "store")]
-    result = CliRunner().invoke(command, arguments)
-    assert result.exit_code == 0
-    assert "Imported 1 of 1 run" in result.stdout
-    assert "11 metric values, all of them in the catalogue" in result.stdout
-    again = json.loads(CliRunner().invoke(command, [*arguments, "--json"]).stdout)
-    assert (again["imported"], again["present"], again["is_complete"]) == (0, 1, True)
-
-
-def test_the_command_fails_where_a_run_was_refused(folder: RunicornFolder, tmp_path: Path) -> None:
-    folder.old("demo", "expA", "my run")
-    result = CliRunner().invoke(command, ["runicorn", str(folder.path), "--store", str(tmp_path / "store")])
-    assert result.exit_code == 1
-    assert "1 run refused:" in result.stdout
 
 
 def test_long_lists_are_cut_in_the_text_and_whole_in_json(folder: RunicornFolder, store: playhead.Store) -> None:

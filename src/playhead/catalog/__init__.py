@@ -2,6 +2,6 @@
 
 Nothing is only here: delete `playhead.db`, and `playhead rebuild` makes it anew from the folders. Rooms: `schema` (the
 tables), `database` (connections, transactions, what SQLite's errors mean), `migrations`, `runs` and `points` (what is
-stored and how it is asked for), `where` (the query language) with `fields` (what its names mean), and `readonly`
-(SQL written by users).
+stored), `query` (which runs), `where` (the query language) with `fields` (what its names mean), `samples` (a curve
+without all its points), `readonly` (SQL written by users), and `glance` (a quick look without SQLAlchemy).
 """

@@ -8,8 +8,9 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -44,6 +45,7 @@ class Database:
         self.mode = mode
         self.network = network
         self._turn = threading.Lock()
+        self._batch: Connection | None = None
         self._engine = self._make_engine()
         _open.add(self)
 
@@ -55,7 +57,7 @@ class Database:
 
     def connect(self) -> sqlite3.Connection:
         """Open a bare connection, without pool or settings."""
-        query = {"a": "mode=rwc", "r": "mode=ro", "immutable": "immutable=1"}[self.mode]
+        query = {"a": "mode=rwc", "r": "mode=ro", "immutable": "mode=ro&immutable=1"}[self.mode]
         return sqlite3.connect(
             f"file:{quote(str(self.path))}?{query}",
             uri=True,
@@ -119,6 +121,9 @@ class Database:
     @contextlib.contextmanager
     def read(self) -> Iterator[Connection]:
         """Give a connection on which every query sees one state of the catalogue."""
+        if self._batch is not None:
+            yield self._batch
+            return
         with self._meaning(), self._engine.connect() as connection:
             yield connection
 
@@ -128,6 +133,9 @@ class Database:
 
         The write lock is taken at the start, so that a transaction never fails half way because another process wrote.
         """
+        if self._batch is not None:
+            yield self._batch
+            return
         if self.mode != "a":
             raise ReadOnly(f"the store {self.path.parent} is open for reading; open it with mode='a' to change it")
         with self._turn, self._meaning(), self._engine.connect() as connection:
@@ -135,32 +143,45 @@ class Database:
                 yield connection
 
     @contextlib.contextmanager
+    def batch(self) -> Iterator[None]:
+        """Make all reads and writes within the block one transaction. Only for a database that one thread uses."""
+        with self.write() as connection:
+            self._batch = connection
+            try:
+                yield
+            finally:
+                self._batch = None
+
+    @contextlib.contextmanager
     def _meaning(self) -> Iterator[None]:
         try:
             yield
-        except DBAPIError as error:
-            translated = self.explain(error.orig)
-            if translated is None:
+        except (DBAPIError, sqlite3.Error) as error:
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            meaning = self.explain(cause) or self._explain_mismatch(cause)
+            if meaning is None:
                 raise
-            raise translated from error
-        except sqlite3.Error as error:
-            translated = self.explain(error)
-            if translated is None:
-                raise
-            raise translated from error
+            raise meaning from error
+
+    def _explain_mismatch(self, error: BaseException | None) -> Damaged | None:
+        """Say what it means that a query of ours does not fit the tables."""
+        if error is None or "no such" not in str(error):
+            return None
+        return Damaged(self.path, "the tables of this version", str(error), self._remedy())
+
+    def _remedy(self) -> str:
+        return f"The runs are safe in their folders. Run: playhead rebuild --store {self.path.parent}"
 
     def explain(self, error: BaseException | None) -> PlayheadError | OSError | None:
         """Say what an error of SQLite means here; None for one that is a mistake of ours."""
         code = getattr(error, "sqlite_errorcode", None)
         if code is None:
             return None
-        store = self.path.parent
         if code == sqlite3.SQLITE_READONLY_DBMOVED or not self.path.exists():
             return NotAStore(f"the catalogue {self.path} was moved or deleted while it was open; open the store again")
         match code & 0xFF:
             case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-                remedy = f"The runs are safe in their folders. Run: playhead rebuild --store {store}"
-                return Damaged(self.path, "an SQLite database", str(error), remedy)
+                return Damaged(self.path, "an SQLite database", str(error), self._remedy())
             case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
                 return StoreLocked(f"another process has held {self.path} for {BUSY_SECONDS} s; is it stuck?")
             case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
@@ -193,6 +214,18 @@ class Database:
         """Drop the connections without touching them: after a fork they belong to the parent."""
         self._turn = threading.Lock()
         self._engine.dispose(close=False)
+
+
+def driver_rows(connection: Connection, sql: str, parameters: Any = ()) -> Sequence[Any]:
+    """Run a query on the driver itself: for many rows, SQLAlchemy's own would cost more than SQLite."""
+    driver = connection.connection.dbapi_connection
+    assert driver is not None
+    cursor = driver.cursor()
+    try:
+        cursor.execute(sql, parameters)
+        return cursor.fetchall()
+    finally:
+        cursor.close()
 
 
 def _begin(connection: Connection) -> None:

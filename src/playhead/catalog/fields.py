@@ -15,12 +15,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, and_, func, literal, select
+from sqlalchemy import Column, ColumnElement, Select, and_, exists, func, literal, select
 
 from playhead.catalog.schema import run_tags, run_values, runs, series
 from playhead.catalog.where import Field, Value
@@ -51,22 +51,59 @@ _SERIES = {"metric": series.c.last_value, "min": series.c.min_value, "max": seri
 _HINT = "also config.KEY, summary.KEY, metric.NAME, min.NAME, max.NAME"
 
 
-def resolve(name: str) -> Field:
-    """Give the field of runs that a name means.
+class Resolver:
+    """Gives the fields of runs by name, and decides how each condition on another table is asked.
 
-    Raises:
-        NotFound: There is none.
+    Such a condition can be asked in two ways. Collecting the runs that fit is quick where few do, and slow where half
+    of all do; looking each run up in turn is the other way round. `probes` count how many fit, up to a limit, and
+    `common` says for each probe, in order, whether it ran into that limit.
+
+    Args:
+        common: The answers to the probes of the same text; none yet means that few fit.
     """
-    head, _, rest = name.partition(".")
-    if head in ("config", "summary") and rest:
-        return KeyedField(name)
-    if head in _SERIES and rest:
-        return MetricField(rest, _SERIES[head])
-    if name in _COLUMNS:
-        return ColumnField(_COLUMNS[name], is_time=name in _TIMES)
-    if name == "tags":
-        return TagsField()
-    raise NotFound.among("field", name, [*_COLUMNS, "tags"], hint=_HINT)
+
+    LIMIT = 5_000
+
+    def __init__(self, common: Sequence[bool] = ()) -> None:
+        self._common = common
+        self.probes: list[Select[Any]] = []
+
+    def __call__(self, name: str) -> Field:
+        """Give the field that a name means.
+
+        Raises:
+            NotFound: There is none.
+        """
+        head, _, rest = name.partition(".")
+        if head in ("config", "summary") and rest:
+            return KeyedField(name, self)
+        if head in _SERIES and rest:
+            return MetricField(rest, _SERIES[head], self)
+        if name in _COLUMNS:
+            return ColumnField(_COLUMNS[name], is_time=name in _TIMES)
+        if name == "tags":
+            return TagsField(self)
+        raise NotFound.among("field", name, [*_COLUMNS, "tags"], hint=_HINT)
+
+    def having(
+        self,
+        run: Column[Any],
+        *conditions: ColumnElement[bool],
+        looked_up: Sequence[ColumnElement[bool]] | None = None,
+    ) -> ColumnElement[bool]:
+        """Build: there is a row in the table of `run` that belongs to this run and fits.
+
+        Args:
+            run: The column that names the run.
+            conditions: What the row must fit.
+            looked_up: The same, written for looking up one run.
+        """
+        place = len(self.probes)
+        fitting = select(run).where(*conditions)
+        self.probes.append(select(func.count()).select_from(fitting.limit(self.LIMIT).subquery()))
+        if place < len(self._common) and self._common[place]:
+            return exists(select(run).where(run == runs.c.key, *(conditions if looked_up is None else looked_up)))
+        return runs.c.key.in_(fitting)
 
 
 def order_by(text: str) -> list[ColumnElement[Any]]:
@@ -122,25 +159,25 @@ class KeyedField:
     """A config or summary value."""
 
     key: str
+    resolver: Resolver
 
     def compare(self, operator: str, value: Value) -> ColumnElement[bool]:
         """Compare with the number or the text under the key."""
-        owners = select(run_values.c.run).where(run_values.c.key == self.key)
         if value is None:
-            has = runs.c.key.in_(owners.where((run_values.c.number.is_not(None)) | (run_values.c.text.is_not(None))))
+            has = self._having((run_values.c.number.is_not(None)) | (run_values.c.text.is_not(None)))
             return ~has if operator == "=" else has
         column = run_values.c.text if isinstance(value, str) else run_values.c.number
-        bound = value if isinstance(value, str) else float(value)
-        return runs.c.key.in_(owners.where(_OPERATORS[operator](column, bound)))
+        return self._having(_OPERATORS[operator](column, value if isinstance(value, str) else float(value)))
 
     def contains(self, value: Value) -> ColumnElement[bool]:
         """Look for a value in a list, which the catalogue holds as JSON text."""
         quoted = f'"{value}"' if isinstance(value, str) else str(value)
-        wrapped = (
-            literal(",").op("||")(func.substr(run_values.c.text, 2, func.length(run_values.c.text) - 2)).op("||")(",")
-        )
-        owners = select(run_values.c.run).where(run_values.c.key == self.key, run_values.c.text.like("[%"))
-        return runs.c.key.in_(owners.where(func.instr(wrapped, f",{quoted},") > 0))
+        inner = func.substr(run_values.c.text, 2, func.length(run_values.c.text) - 2)
+        wrapped = literal(",").op("||")(inner).op("||")(",")
+        return self._having(run_values.c.text.like("[%"), func.instr(wrapped, f",{quoted},") > 0)
+
+    def _having(self, *conditions: ColumnElement[bool]) -> ColumnElement[bool]:
+        return self.resolver.having(run_values.c.run, run_values.c.key == self.key, *conditions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,34 +186,41 @@ class MetricField:
 
     name: str
     column: Column[Any]
+    resolver: Resolver
 
     def compare(self, operator: str, value: Value) -> ColumnElement[bool]:
         """Compare; a run that never logged the metric fits no comparison."""
-        owners = select(series.c.run).where(series.c.name == self.name)
-        if value is None:
-            has = runs.c.key.in_(owners)
-            return ~has if operator == "=" else has
         if isinstance(value, str):
             raise BadQuery(f"metric {self.name!r} is a number and cannot be compared with the text {value!r}")
-        return runs.c.key.in_(owners.where(_OPERATORS[operator](self.column, float(value))))
+        if value is None:
+            has = self.resolver.having(series.c.run, series.c.name == self.name)
+            return ~has if operator == "=" else has
+        named, compare = series.c.name == self.name, _OPERATORS[operator]
+        # The sum keeps SQLite from looking each run up through the index on values.
+        looked_up = [named, compare(self.column + 0, float(value))]
+        return self.resolver.having(series.c.run, named, compare(self.column, float(value)), looked_up=looked_up)
 
     def contains(self, value: Value) -> ColumnElement[bool]:
         """Refuse: a metric's last value is one value."""
         raise BadQuery(f"metric.{self.name} is one value; write: metric.{self.name} = {value!r}")
 
 
+@dataclass(frozen=True, slots=True)
 class TagsField:
     """The tags of a run."""
+
+    resolver: Resolver
 
     def compare(self, operator: str, value: Value) -> ColumnElement[bool]:
         """Read `tags = 'x'` as having that tag; `tags is null` as having none."""
         if value is None:
-            tagged = runs.c.key.in_(select(run_tags.c.run))
+            tagged = self.resolver.having(run_tags.c.run)
             return ~tagged if operator == "=" else tagged
         if operator not in ("=", "!=", "like"):
             raise BadQuery("tags have no order; write: 'name' in tags")
-        having = select(run_tags.c.run).where(_OPERATORS["like" if operator == "like" else "="](run_tags.c.tag, value))
-        return ~runs.c.key.in_(having) if operator == "!=" else runs.c.key.in_(having)
+        matches = _OPERATORS["like" if operator == "like" else "="](run_tags.c.tag, value)
+        having = self.resolver.having(run_tags.c.run, matches)
+        return ~having if operator == "!=" else having
 
     def contains(self, value: Value) -> ColumnElement[bool]:
         """Tell whether a run has the tag."""

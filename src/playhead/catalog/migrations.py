@@ -1,8 +1,8 @@
 """How an older catalogue becomes a current one.
 
-A new database is made from `schema` and is current at once. An older one is brought forward by the functions in `STEPS`,
-in order, each in one transaction together with the record that it was applied. A name that is recorded but unknown here
-was written by a later Playhead.
+A new database is made from `schema` and is current at once. An older one is brought forward by the functions in
+`STEPS`, in order, each in one transaction together with the record that it was applied. A name that is recorded but
+unknown here was written by a later Playhead.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
+from playhead.catalog.database import driver_rows
 from playhead.catalog.schema import media, points, runs, series, sources
 
 # Rows a statement. One statement of many rows lets go of the interpreter lock once, `executemany` once a row: beside a
@@ -164,14 +165,7 @@ def read(connection: Connection, run: int, name: str) -> Sequence[tuple[int, int
     marks = ",".join("?" * len(keys))
     order = "" if len(keys) == 1 else " ORDER BY ts_ns"
     query = f"SELECT ts_ns, step, value FROM points WHERE series IN ({marks}){order}"
-    driver = connection.connection.dbapi_connection
-    assert driver is not None
-    cursor = driver.cursor()
-    try:
-        cursor.execute(query, keys)
-        return cursor.fetchall()
-    finally:
-        cursor.close()
+    return driver_rows(connection, query, keys)
 
 
 def read_all(connection: Connection, run: int, names: Sequence[str] | None = None) -> Sequence[Any]:

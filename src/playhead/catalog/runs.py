@@ -1,17 +1,46 @@
-"""Runs in the catalogue: putting in what the folder of a run says, and asking for runs."""
+"""Runs in the catalogue: putting in what the folder of a run says, and looking one up."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
-from playhead.catalog import fields as field_names
-from playhead.catalog import where as where_language
+from playhead import strictjson
 from playhead.catalog.schema import media, run_tags, run_values, runs, series, sources
-from playhead.errors import NotFound
+
+
+class RunRow(NamedTuple):
+    """One row of `runs`, in the order of its columns. A bare tuple, since lists of runs have tens of thousands."""
+
+    key: int
+    id: str
+    project: str
+    name: str
+    created_at: float
+    updated_at: float
+    status: str
+    started_at: float | None
+    ended_at: float | None
+    exit_reason: str | None
+    pid: int | None
+    python_version: str | None
+    platform: str | None
+    hostname: str | None
+    best_metric_name: str | None
+    best_metric_value: float | None
+    best_metric_step: int | None
+    best_metric_mode: str | None
+    deleted_at: float | None
+    delete_reason: str | None
+    run_dir: str
+    duration_seconds: float | None
+    metric_count: int
+    notes: str
+    tags: str
+    config: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +68,13 @@ class RunFacts:
     duration_seconds: float | None = None
     notes: str = ""
     tags: Sequence[str] = ()
+    config: Mapping[str, Any] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
 
     def columns(self) -> dict[str, Any]:
         """Give the row of `runs`."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("tags", "values")}
+        row = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "values"}
+        return row | {name: strictjson.encode(row[name]).decode() for name in ("tags", "config")}
 
 
 # Built once: SQLAlchemy's cost lies in building statements, hardly in running them.
@@ -57,7 +88,7 @@ _INSERT_TAGS = insert(run_tags)
 _INSERT_VALUES = insert(run_values)
 
 
-def put(connection: Connection, facts: RunFacts) -> Row[Any]:
+def put(connection: Connection, facts: RunFacts) -> RunRow:
     """Add a run, or bring its row up to date.
 
     Returns:
@@ -68,19 +99,19 @@ def put(connection: Connection, facts: RunFacts) -> Row[Any]:
         row |= {"best_metric_value": None, "best_metric_step": None}
     known = find(connection, facts.id)
     if known is None:
-        connection.execute(_INSERT, row)
-        known = connection.execute(_BY_ID, {"run_id": facts.id}).one()
+        key = int(connection.execute(_INSERT, row).lastrowid)
     else:
-        connection.execute(_UPDATE, row | {"run_key": known.key})
-        connection.execute(_DROP_TAGS, {"run_key": known.key})
-        connection.execute(_DROP_VALUES, {"run_key": known.key})
+        key = known.key
+        connection.execute(_UPDATE, row | {"run_key": key})
+        connection.execute(_DROP_TAGS, {"run_key": key})
+        connection.execute(_DROP_VALUES, {"run_key": key})
     if facts.tags:
-        connection.execute(_INSERT_TAGS, [{"run": known.key, "tag": tag} for tag in dict.fromkeys(facts.tags)])
+        connection.execute(_INSERT_TAGS, [{"run": key, "tag": tag} for tag in dict.fromkeys(facts.tags)])
     if facts.values:
-        connection.execute(_INSERT_VALUES, [_typed(known.key, name, value) for name, value in facts.values.items()])
+        connection.execute(_INSERT_VALUES, [_typed(key, name, value) for name, value in facts.values.items()])
     if facts.best_metric_name is not None:
-        settle_best(connection, known.key)
-    return by_key(connection, known.key)
+        settle_best(connection, key)
+    return by_key(connection, key)
 
 
 def _typed(run: int, key: str, value: Any) -> dict[str, Any]:
@@ -115,14 +146,15 @@ def remove(connection: Connection, run_id: str) -> None:
     connection.execute(delete(runs).where(runs.c.id == run_id))
 
 
-def find(connection: Connection, run_id: str) -> Row[Any] | None:
+def find(connection: Connection, run_id: str) -> RunRow | None:
     """Give the row of a run, or None."""
-    return connection.execute(_BY_ID, {"run_id": run_id}).first()
+    row = connection.execute(_BY_ID, {"run_id": run_id}).first()
+    return None if row is None else RunRow._make(row)
 
 
-def by_key(connection: Connection, key: int) -> Row[Any]:
+def by_key(connection: Connection, key: int) -> RunRow:
     """Give the row of a run by its integer key."""
-    return connection.execute(_BY_KEY, {"run_key": key}).one()
+    return RunRow._make(connection.execute(_BY_KEY, {"run_key": key}).one())
 
 
 def running(connection: Connection) -> list[tuple[str, str]]:
@@ -135,16 +167,6 @@ def ids_like(connection: Connection, prefix: str, limit: int = 10) -> list[str]:
     condition = func.substr(runs.c.id, 1, len(prefix)) == prefix
     newest = select(runs.c.id).where(condition).order_by(runs.c.created_at.desc()).limit(limit)
     return list(connection.execute(newest).scalars())
-
-
-def tags_of(connection: Connection, keys: Sequence[int]) -> dict[int, list[str]]:
-    """Give the tags of many runs at once."""
-    found: dict[int, list[str]] = {}
-    for start in range(0, len(keys), 500):
-        chosen = select(run_tags).where(run_tags.c.run.in_(keys[start : start + 500])).order_by(run_tags.c.tag)
-        for run, tag in connection.execute(chosen):
-            found.setdefault(run, []).append(tag)
-    return found
 
 
 def metrics_of(connection: Connection, run: int) -> list[Row[Any]]:
@@ -164,82 +186,3 @@ def counts(connection: Connection) -> dict[str, int]:
     ).one()
     bad = connection.execute(select(func.coalesce(func.sum(sources.c.bad_lines), 0))).scalar_one()
     return {"runs": totals[0] - totals[1], "deleted_runs": totals[1], "points": totals[2], "unreadable_lines": bad}
-
-
-@dataclass(frozen=True, slots=True)
-class RunQuery:
-    """Which runs, in which order. Immutable: each narrowing gives a new one."""
-
-    project: str | None = None
-    status: str | None = None
-    tags: tuple[str, ...] = ()
-    where: str | None = None
-    order: str = "created_at"
-    limit: int | None = None
-    deleted: bool | None = False
-
-    def narrowed(self, **changes: Any) -> RunQuery:
-        """Give the query with further conditions."""
-        if changes.get("where") and self.where:
-            changes["where"] = f"({self.where}) and ({changes['where']})"
-        changes["tags"] = (*self.tags, *changes.get("tags", ()))
-        return replace(self, **{key: value for key, value in changes.items() if value is not None})
-
-    def _conditions(self) -> list[Any]:
-        conditions: list[Any] = []
-        if self.deleted is not None:
-            conditions.append(runs.c.deleted_at.is_not(None) if self.deleted else runs.c.deleted_at.is_(None))
-        if self.project is not None:
-            conditions.append(runs.c.project == self.project)
-        if self.status is not None:
-            conditions.append(runs.c.status == self.status)
-        conditions += [runs.c.key.in_(select(run_tags.c.run).where(run_tags.c.tag == tag)) for tag in self.tags]
-        if self.where:
-            conditions.append(where_language.parse(self.where, field_names.resolve))
-        return conditions
-
-    def _selected(self, offset: int, limit: int | None, *, backwards: bool) -> Select[Any]:
-        statement = select(runs).where(*self._conditions())
-        falling = self.order.startswith("-") or self.order.lower().endswith(" desc")
-        order = self.order
-        if backwards:
-            name = order.strip().removeprefix("-").split()[0]
-            order = name if falling else f"-{name}"
-        return statement.order_by(*field_names.order_by(order)).limit(limit if limit is not None else -1).offset(offset)
-
-    def count(self, connection: Connection) -> int:
-        """Count the runs that fit."""
-        total = connection.execute(select(func.count()).select_from(runs).where(*self._conditions())).scalar_one()
-        return total if self.limit is None else min(total, self.limit)
-
-    def rows(self, connection: Connection, offset: int = 0, limit: int | None = None) -> Sequence[Row[Any]]:
-        """Give the rows from `offset` on."""
-        if self.limit is not None:
-            room = max(0, self.limit - offset)
-            limit = room if limit is None else min(limit, room)
-        return connection.execute(self._selected(offset, limit, backwards=False)).all()
-
-    def rows_from_end(self, connection: Connection, offset: int) -> Sequence[Row[Any]]:
-        """Give the row `offset` places before the last, without counting all."""
-        return connection.execute(self._selected(offset, 1, backwards=True)).all()
-
-    def check(self) -> None:
-        """Raise what is wrong with the condition or the order, before anything is asked."""
-        self._selected(0, 1, backwards=False)
-
-    def has(self, connection: Connection, run_id: str) -> bool:
-        """Tell whether a run with this id fits."""
-        chosen = select(runs.c.key).where(runs.c.id == run_id, *self._conditions())
-        return connection.execute(chosen).first() is not None
-
-    def row_of(self, connection: Connection, run_id: str) -> Row[Any]:
-        """Give the row with an id, if it fits.
-
-        Raises:
-            NotFound: No such run fits; the message lists ids.
-        """
-        row = connection.execute(select(runs).where(runs.c.id == run_id, *self._conditions())).first()
-        if row is None:
-            newest = select(runs.c.id).where(*self._conditions()).order_by(runs.c.created_at.desc()).limit(11)
-            raise NotFound.among("run", run_id, connection.execute(newest).scalars())
-        return row

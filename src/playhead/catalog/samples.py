@@ -7,6 +7,8 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
+from playhead.catalog.database import driver_rows
+
 Item = TypeVar("Item")
 
 # Up to here reading every point costs less than seeking some.
@@ -30,23 +32,14 @@ def of_series(connection: Connection, series: int, size: int, count: int) -> lis
         size: How many points it has.
         count: How many values to give.
     """
-    driver = connection.connection.dbapi_connection
-    assert driver is not None
-    cursor = driver.cursor()
-    try:
-        if size <= _FEW:
-            cursor.execute(_ALL, (series,))
-            return [value for (value,) in _every_nth(cursor.fetchall(), count)]
-        cursor.execute(_ENDS, (series,))
-        first, last = cursor.fetchall()[0]
-        moments = count * _MOMENTS_PER_VALUE
-        found: dict[int, float | None] = {}
-        for place in range(moments):
-            cursor.execute(_NEXT, (series, first + (last - first) * place // (moments - 1)))
-            found |= dict(cursor.fetchall())
-        return _every_nth(list(found.values()), count)
-    finally:
-        cursor.close()
+    if size <= _FEW:
+        return [value for (value,) in _every_nth(driver_rows(connection, _ALL, (series,)), count)]
+    ((first, last),) = driver_rows(connection, _ENDS, (series,))
+    moments = count * _MOMENTS_PER_VALUE
+    found: dict[int, float | None] = {}
+    for place in range(moments):
+        found |= dict(driver_rows(connection, _NEXT, (series, first + (last - first) * place // (moments - 1))))
+    return _every_nth(list(found.values()), count)
 
 
 def _every_nth(items: Sequence[Item], count: int) -> list[Item]:

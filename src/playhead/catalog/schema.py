@@ -12,6 +12,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 from sqlalchemy.types import REAL
 
@@ -48,11 +49,14 @@ runs = Table(
     Column("duration_seconds", REAL),
     Column("metric_count", Integer, nullable=False, server_default="0"),
     Column("notes", Text, nullable=False, server_default=""),
+    Column("tags", Text, nullable=False, server_default="[]"),  # JSON, to show; to find by, see run_tags
+    Column("config", Text, nullable=False, server_default="{}"),  # JSON, to show; to find by, see run_values
     CheckConstraint(f"status IN {STATUSES}", name="runs_status"),
     Index("idx_runs_project", "project", "created_at"),
     Index("idx_runs_status", "status", "created_at"),
     Index("idx_runs_created", "created_at", "id"),
-    Index("idx_runs_deleted", "deleted_at"),
+    # Only what is in the bin: nearly all rows have no value, and SQLite would rather scan them here than in order.
+    Index("idx_runs_deleted", "deleted_at", sqlite_where=text("deleted_at IS NOT NULL")),
     Index("idx_runs_best", "best_metric_value"),
     Index("idx_runs_best_name", "best_metric_name", "best_metric_value"),
     Index("idx_runs_name", "name"),

@@ -8,7 +8,7 @@ from click.shell_completion import CompletionItem
 
 from playhead.catalog import glance
 from playhead.cli.resolve import LAST
-from playhead.layout import Layout
+from playhead.layout import Layout, locate
 
 
 def run_ids(given: str | None, begun: str, *, deleted: bool = False) -> list[CompletionItem]:
@@ -25,6 +25,4 @@ def projects(given: str | None, begun: str) -> list[CompletionItem]:
 
 
 def _database(given: str | None) -> Path:
-    from playhead.opening import locate
-
     return Layout(locate(given)).database

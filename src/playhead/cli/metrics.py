@@ -71,7 +71,4 @@ def newest_of(run: Run, name: str) -> Metric | None:
 
 def curve_of(run: Run, metric: Metric) -> list[float | None]:
     """Give a few values of a metric, spread over its life."""
-    from playhead.catalog import samples
-
-    with run._home.database.read() as connection:
-        return samples.of_series(connection, metric.longest.key, metric.longest.points, CURVE_SAMPLES)
+    return run.samples(metric.longest, CURVE_SAMPLES)

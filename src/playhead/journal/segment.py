@@ -166,13 +166,13 @@ class Segment:
                     return
                 payload = os.pread(self._fd, length, offset + FRAME_SIZE)
             checked = crc32(block[at + _CHECKED_AT : start], (seed + offset) & 0xFFFFFFFF)
-            if mark != marker or len(payload) != length or crc32(payload, checked) != crc:
+            if mark != marker or crc32(payload, checked) != crc:
                 return
             yield Position(self.number, offset, number, length), payload
             offset, at = offset + FRAME_SIZE + length, stop
 
     def hops(self, offset: int, marker: bytes) -> Iterator[Position]:
-        """Walk over frames by their heads alone, while these follow one another and the file goes on far enough."""
+        """Walk over frames by their heads alone, while these follow one another; the last may not be whole."""
         size, before = self.size(), None
         block, base = b"", offset
         while offset + FRAME_SIZE <= size:
@@ -182,7 +182,7 @@ class Segment:
                     return
             mark, _, length, number = _FRAME.unpack_from(block, offset - base)
             position = Position(self.number, offset, number, length)
-            if mark != marker or before not in (None, number - 1) or position.end > size:
+            if mark != marker or before not in (None, number - 1):
                 return
             yield position
             offset, before = position.end, number

@@ -12,13 +12,12 @@ from typing import Any
 
 from playhead import clock, disk, facts, strictjson
 from playhead.integrations.runicorn import lines
-from playhead.integrations.runicorn.source import DELETED, META, STATUS, SourceRun
+from playhead.integrations.runicorn.source import DELETED, META, REJECTED, STATUS, SourceRun
 from playhead.layout import RunFolder
 from playhead.recovery import PROCESS_NOT_FOUND
 
 ORIGIN = "imported_from"
 DIGEST = "digest"
-REJECTED = ".rejected.txt"
 REJECTED_EVENTS = f"events{REJECTED}"
 
 # Places on the machine of the recording, which mean nothing in a store that moves.

@@ -125,6 +125,7 @@ class _Migration:
 
     def _import(self, run: SourceRun) -> None:
         folder = self._home.layout.run(run.project, run.name, run.id)
+        self._refuse_if_taken(run, folder)
         claims = self._claim(run, folder)
         built = RunFolder(self._home.layout.incoming / run.id)
         try:
@@ -139,7 +140,7 @@ class _Migration:
         self._note_imported(run, converted, points)
 
     def _claim(self, run: SourceRun, folder: RunFolder) -> list[Claim]:
-        """See to it that nobody else makes a run of this id, and that nobody has.
+        """See to it that nobody else makes a run of this id, and that nobody has in between.
 
         There is one claim for each event file, since that is what the next open indexes of a claim.
         """
@@ -150,10 +151,16 @@ class _Migration:
         except FileExistsError:
             _release(claims)
             raise _Refused(f"a run of the id {run.id} is being recorded in the store right now") from None
-        if self._folder_of(run.id) is not None or os.path.lexists(folder.path):
+        try:
+            self._refuse_if_taken(run, folder)
+        except _Refused:
             _release(claims)
-            raise _Refused(f"{folder.path} is in the way; if that is a run, `playhead rebuild` makes it known")
+            raise
         return claims
+
+    def _refuse_if_taken(self, run: SourceRun, folder: RunFolder) -> None:
+        if self._folder_of(run.id) is not None or os.path.lexists(folder.path):
+            raise _Refused(f"{folder.path} is in the way; if that is a run, `playhead rebuild` makes it known")
 
     def _check(self, built: RunFolder) -> None:
         """See that the files say what every run must, before anybody relies on it."""

@@ -16,12 +16,15 @@ from playhead.claims import SILENT_SECONDS
 from playhead.integrations.runicorn.roots import Candidate
 from playhead.layout import RunFolder, check_name, check_run_id
 
-META, STATUS, SUMMARY, ENVIRONMENT, DELETED = "meta.json", "status.json", "summary.json", "environment.json", ".deleted"
+_NAMES = RunFolder(Path())
+META, STATUS, DELETED = _NAMES.meta.name, _NAMES.status.name, _NAMES.deleted.name
 # Files that Playhead reads, which must hold a JSON object.
-OWN_FILES = (META, STATUS, SUMMARY, ENVIRONMENT, DELETED)
+OWN_FILES = (META, STATUS, DELETED, _NAMES.summary.name, _NAMES.environment.name)
+# What cannot be read is kept, under a name that nobody reads.
+REJECTED = ".rejected.txt"
 
-DEFAULT = "default"
-_LATER_EVENTS = re.compile(r"events-\d+\.jsonl")
+_DEFAULT = "default"
+_EVENTS = re.compile(r"events(-\d+)?\.jsonl")
 
 # What Runicorn takes a status for; any other word is an ending that its author called by a name of their own.
 _STATUS_WORDS = {
@@ -85,7 +88,7 @@ def read(candidate: Candidate) -> SourceRun:
     folder = RunFolder(candidate.path)
     documents, damaged = _documents(folder.path, files)
     events = {folder.events(part).name for part in _parts(folder, files)}
-    damaged += [name for name in files if _LATER_EVENTS.fullmatch(name) and name not in events]
+    damaged += [name for name in files if _EVENTS.fullmatch(name) and name not in events]
     given_id = documents.get(META, {}).get("id")
     if given_id is not None:
         check_run_id(given_id)  # a copied folder goes by its own name; one that was tampered with is not taken at all
@@ -93,8 +96,8 @@ def read(candidate: Candidate) -> SourceRun:
     return SourceRun(
         folder=folder,
         id=check_run_id(candidate.path.name),
-        project=check_name(place[0] if place else DEFAULT, "project"),
-        name=check_name("/".join(place[1:]) or DEFAULT, "run name"),
+        project=check_name(place[0] if place else _DEFAULT, "project"),
+        name=check_name("/".join(place[1:]) or _DEFAULT, "run name"),
         deleted=candidate.recycled or DELETED in (*files, *left_out),
         documents=documents,
         files=files,
@@ -114,13 +117,18 @@ def _contents(folder: Path) -> tuple[list[str], list[str]]:
         with os.scandir(pending.pop()) as entries:
             for entry in entries:
                 path = os.path.relpath(entry.path, folder)
-                if entry.is_dir(follow_symlinks=False) and path not in OWN_FILES and not path.endswith(".jsonl"):
+                if entry.is_dir(follow_symlinks=False) and not _is_taken(path):
                     pending.append(Path(entry))
                 elif not entry.is_file(follow_symlinks=False):
                     left_out.append(path)
                 elif not entry.name.endswith(".lock"):
                     files.append(path)
     return sorted(files), sorted(left_out)
+
+
+def _is_taken(name: str) -> bool:
+    """Tell whether a run has a file of this name, so that it cannot have a folder."""
+    return name in OWN_FILES or name.endswith(REJECTED) or _EVENTS.fullmatch(name) is not None
 
 
 def _documents(folder: Path, files: list[str]) -> tuple[dict[str, dict[str, Any]], list[str]]:

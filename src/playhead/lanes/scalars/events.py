@@ -115,8 +115,8 @@ class EventWriter:
     def _straight(self, values: Mapping[str, Any]) -> bytes | None:
         """Encode a dict of known names and plain finite numbers, as nearly all are; None for anything else.
 
-        One sum vouches for all values: text and the like cannot be added, a NumPy or torch scalar among them gives a sum
-        of its own type, and a NaN or an infinity one that is not finite.
+        One sum vouches for all values: text and the like cannot be added, a NumPy or torch scalar among them gives a
+        sum of its own type, and a NaN or an infinity one that is not finite.
         """
         if type(values) is not dict or not values.keys() <= self._names:
             return None
@@ -262,7 +262,7 @@ def _stamp(line: bytes, content: dict[str, Any]) -> int | None:
 
 def _repeats(time: object, stamp: int) -> bool:
     """Tell the time that Runicorn repeats within an event from a metric that is called `time`."""
-    return isinstance(time, float) and abs(round(time * clock.SECOND) - stamp) < 1_000_000
+    return isinstance(time, float) and abs(time * clock.SECOND - stamp) < 1_000_000
 
 
 def torn_bytes(path: Path) -> int:
