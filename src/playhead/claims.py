@@ -102,6 +102,14 @@ def paths(layout: Layout) -> list[Path]:
         return []
 
 
+def sweep(layout: Layout) -> None:
+    """Remove what a crash in the middle of a claim left, once it is old enough to be nobody's."""
+    for path in layout.recording.glob(f"*{disk.TEMPORARY_SUFFIX}"):
+        with contextlib.suppress(FileNotFoundError):
+            if clock.now() - path.stat().st_mtime > SILENT_SECONDS:
+                disk.remove(path)
+
+
 def of_run(layout: Layout, run_id: str) -> list[Claim]:
     """List the claims on one run."""
     found = (Claim.load(path) for path in paths(layout) if path.name.startswith(f"{run_id}."))

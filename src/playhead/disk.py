@@ -92,7 +92,7 @@ def temporary_beside(path: StrPath) -> Path:
     """Name a file that no other writer names, in the folder of `path`, hidden from readers."""
     path = Path(path)
     # The name is cut so that a long one stays within the 255 bytes of common file systems.
-    return path.with_name(f".{path.name[:64]}.{os.getpid()}-{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
+    return path.with_name(f".{path.name[:32]}.{os.getpid()}-{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
 
 
 def is_temporary(name: str) -> bool:

@@ -12,18 +12,11 @@ from typing import Any
 
 from playhead import disk, strictjson
 from playhead.catalog.runs import RunFacts
+from playhead.catalog.schema import STATUSES
 from playhead.errors import Damaged
-from playhead.layout import Layout, RunFolder
+from playhead.layout import Layout, RunFolder, check_run_id
 
 BEST = ("best_metric_name", "best_metric_mode", "best_metric_value", "best_metric_step")
-
-# Words of other programs for how a run ended.
-_STATUS_WORDS = {
-    "running": "running",
-    "finished": "finished", "completed": "finished", "success": "finished",
-    "failed": "failed", "error": "failed", "crashed": "failed",
-    "interrupted": "interrupted", "killed": "interrupted", "cancelled": "interrupted", "aborted": "interrupted",
-}  # fmt: skip
 
 
 def write(path: Path, content: Mapping[str, Any], *, durable: bool = True, named: bool = True) -> None:
@@ -74,9 +67,8 @@ def read(layout: Layout, folder: RunFolder) -> RunFacts:
     deleted = load(folder.deleted)
     try:
         created = float(meta["created_at"])
-        project, name = _project_and_name(meta)
-        run_id = str(meta["id"])
-    except (KeyError, TypeError, ValueError) as error:
+        project, name, run_id = str(meta["project"]), str(meta["name"]), check_run_id(meta["id"])
+    except (KeyError, TypeError, ValueError) as error:  # a bad id too
         raise Damaged(folder.meta, "id, project, name and created_at", f"an error: {error!r}") from error
     started, ended = _number(status.get("started_at")), _number(status.get("ended_at"))
     moments = (created, started, ended, _number(deleted.get("deleted_at")), _number(meta.get("edited_at")))
@@ -86,7 +78,7 @@ def read(layout: Layout, folder: RunFolder) -> RunFacts:
         name=name,
         created_at=created,
         updated_at=max(moment for moment in moments if moment is not None),
-        status=_STATUS_WORDS.get(str(status.get("status", "running")).lower(), "finished"),
+        status=_status(status.get("status", "running")),
         run_dir=layout.relative(folder.path),
         started_at=started,
         ended_at=ended,
@@ -112,12 +104,8 @@ def read(layout: Layout, folder: RunFolder) -> RunFacts:
     )
 
 
-def _project_and_name(meta: Mapping[str, Any]) -> tuple[str, str]:
-    if "project" in meta:
-        return str(meta["project"]), str(meta["name"])
-    # The later layout of Runicorn has one path instead.
-    project, _, name = str(meta["path"]).strip("/").partition("/")
-    return project, name or "default"
+def _status(word: Any) -> str:
+    return word if word in STATUSES else "finished"  # a word of somebody's own for an ending
 
 
 def flatten(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:

@@ -31,6 +31,7 @@ def recover(home: Home) -> list[str]:
     Returns:
         The ids of the runs that were settled.
     """
+    claims.sweep(home.layout)
     settled = [run_id for path in claims.paths(home.layout) if (run_id := _warned(recover_claim, home, path))]
     with home.database.read() as connection:
         running = catalog_runs.running(connection)

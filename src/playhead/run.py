@@ -43,7 +43,7 @@ class Home:
         """Give the best value of a run's primary metric, as `summary.json` holds it; empty where there is none."""
         with self.database.read() as connection:
             row = catalog_runs.by_key(connection, key)
-        if row.best_metric_name is None:
+        if row.best_metric_name is None or row.best_metric_value is None:
             return {}
         best = {"best_metric_value": row.best_metric_value, "best_metric_step": row.best_metric_step}
         return dict(strictjson.plain(best))

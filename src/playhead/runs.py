@@ -11,8 +11,7 @@ from playhead.errors import BadQuery, WrongType
 from playhead.run import Home, Run
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
+    from playhead.catalog.database import Connection
     from playhead.catalog.runs import RunRow
 
 

@@ -21,6 +21,8 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 from playhead.catalog import migrations, schema
 from playhead.errors import Damaged, NotAStore, PlayheadError, ReadOnly, StoreLocked
 
+__all__ = ["Connection", "Database", "driver_rows"]
+
 BUSY_SECONDS = 60
 POOL = 10
 

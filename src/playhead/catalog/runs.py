@@ -115,8 +115,14 @@ def put(connection: Connection, facts: RunFacts) -> RunRow:
 
 
 def _typed(run: int, key: str, value: Any) -> dict[str, Any]:
-    number = float(value) if isinstance(value, (bool, int, float)) else None
-    return {"run": run, "key": key, "number": number, "text": value if isinstance(value, str) else None}
+    text = value if isinstance(value, str) else None
+    number = None
+    if isinstance(value, (bool, int, float)):
+        try:
+            number = float(value)
+        except OverflowError:  # an integer of hundreds of digits
+            text = str(value)
+    return {"run": run, "key": key, "number": number, "text": text}
 
 
 def settle_best(connection: Connection, run: int) -> None:
