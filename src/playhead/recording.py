@@ -221,7 +221,7 @@ class RunWriter(Run):
 
     # -- beside the caller's thread ---------------------------------------------------------------------------------
 
-    def _work(self) -> None:
+    def _work(self) -> bool:
         if self._environment_due:
             self._environment_due = False
             found = environment.capture(self._working_folder)
@@ -239,8 +239,10 @@ class RunWriter(Run):
                     self._events.metrics(sample, self._events.step)
         if self._due("_sync_at", self._options.sync_every, now):
             self._sync()
-        if self._index.catch_up():
+        more = self._index.advance()
+        if more:
             self._write_best()
+        return more
 
     def _due(self, mark: str, seconds: float | None, now: int) -> bool:
         if seconds is None or now - getattr(self, mark) < seconds * clock.SECOND:
@@ -366,7 +368,7 @@ def end(home: Home, run_dir: str, status: str, reason: str | None, at: float | N
     else:
         content.pop("exit_reason", None)
     facts.write(folder.status, content)
-    home.index(folder)
+    home.index(folder, values=False)
 
 
 def _at_exit() -> None:

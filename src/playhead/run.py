@@ -30,14 +30,19 @@ class Home:
     layout: Layout
     database: Database
 
-    def index(self, folder: RunFolder) -> RunRow:
-        """Bring the catalogue up to date with the JSON files of a run, and give the run's row."""
-        return self.put(facts.read(self.layout, folder))
+    def index(self, folder: RunFolder, *, values: bool = True) -> RunRow:
+        """Bring the catalogue up to date with the JSON files of a run, and give the run's row.
 
-    def put(self, known: RunFacts) -> RunRow:
+        Args:
+            folder: The run's folder.
+            values: False where tags, config and summary cannot have changed.
+        """
+        return self.put(facts.read(self.layout, folder), values=values)
+
+    def put(self, known: RunFacts, *, values: bool = True) -> RunRow:
         """Bring the catalogue up to date with what the JSON files of a run say."""
         with self.database.write() as connection:
-            return catalog_runs.put(connection, known)
+            return catalog_runs.put(connection, known, values=values)
 
     def best_of(self, key: int) -> dict[str, Any]:
         """Give the best value of a run's primary metric, as `summary.json` holds it; empty where there is none."""

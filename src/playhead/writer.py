@@ -5,6 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from playhead import clock
+
+# The thread rests this many times as long as it worked: both share one interpreter lock, and the caller comes first.
+REST = 4
+
 
 class BackgroundWriter:
     """Does a piece of work again and again beside the caller's thread.
@@ -13,12 +18,12 @@ class BackgroundWriter:
     `stop` does it a last time in the caller's thread, so that what still fails is raised there.
 
     Args:
-        work: What to do; called every `interval` seconds.
-        interval: Seconds between two rounds.
+        work: What to do; called every `interval` seconds. It does a small piece, and tells whether there is more.
+        interval: Seconds between two rounds, where there is no more.
         name: The thread's name.
     """
 
-    def __init__(self, work: Callable[[], None], interval: float, name: str) -> None:
+    def __init__(self, work: Callable[[], bool], interval: float, name: str) -> None:
         self._work = work
         self._interval = interval
         self._turn = threading.Lock()
@@ -31,15 +36,20 @@ class BackgroundWriter:
         self._thread.start()
 
     def _loop(self) -> None:
-        # The first round waits a moment too: the caller has just begun, and both would share one interpreter lock.
-        self._stopping.wait(min(0.05, self._interval))
-        while not self._stopping.is_set():
-            with self._turn:
-                try:
-                    self._work()
-                except BaseException as error:  # noqa: BLE001  raised in the caller's thread by `check`
-                    self.error = error
-            self._stopping.wait(self._interval)
+        pause = min(0.05, self._interval)  # the caller has just begun, and is busy
+        while not self._stopping.wait(pause):
+            started = clock.elapsed_ns()
+            more = self._round()
+            worked = (clock.elapsed_ns() - started) / clock.SECOND
+            pause = max(0.0 if more else self._interval, REST * worked)
+
+    def _round(self) -> bool:
+        with self._turn:
+            try:
+                return self._work()
+            except BaseException as error:  # noqa: BLE001  raised in the caller's thread by `check`
+                self.error = error
+                return False
 
     def check(self) -> None:
         """Raise what went wrong in the background since the last check."""
@@ -48,9 +58,10 @@ class BackgroundWriter:
             raise error
 
     def run_now(self) -> None:
-        """Do the work in the caller's thread, once; its errors are raised here."""
+        """Do all of the work in the caller's thread; its errors are raised here."""
         with self._turn:
-            self._work()
+            while self._work():
+                pass
             self.error = None
 
     def stop(self) -> None:

@@ -28,7 +28,7 @@ def test_every_line_is_an_event_or_counted(lines: list[bytes]) -> None:
     data = b"".join(line + b"\n" for line in lines)
     found, bad = events.parse(data)
     assert len(found) + bad == sum(bool(line.strip()) for line in lines)
-    stamps = [event.ts_ns for event in found]
+    stamps = [event[0] for event in found]
     assert all(one < two for one, two in pairwise(stamps))
 
 
@@ -38,7 +38,7 @@ def test_stamps_are_exact_to_the_nanosecond(tmp_path: Path) -> None:
     writer.metrics({"a": 2})
     writer.close()
     found, bad = events.parse((tmp_path / "events.jsonl").read_bytes())
-    assert [event.ts_ns for event in found] == [1_999_999_999_999_999_999, 2_000_000_000_000_000_000]
+    assert [event[0] for event in found] == [1_999_999_999_999_999_999, 2_000_000_000_000_000_000]
     assert bad == 0
 
 

@@ -110,8 +110,9 @@ def add(
             known[batch.name, batch.stage] = state
         state.extend(batch)
         touched.append(state)
-        for row in zip(batch.stamps, batch.steps, batch.values, strict=True):
-            flat += (state.key, *row)
+        rows: list[Any] = [state.key] * (4 * len(batch.stamps))
+        rows[1::4], rows[2::4], rows[3::4] = batch.stamps, batch.steps, batch.values
+        flat += rows
     _insert_points(connection, flat)
     _update_series(connection, touched)
     connection.execute(

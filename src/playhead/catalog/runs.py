@@ -88,8 +88,13 @@ _INSERT_TAGS = insert(run_tags)
 _INSERT_VALUES = insert(run_values)
 
 
-def put(connection: Connection, facts: RunFacts) -> RunRow:
+def put(connection: Connection, facts: RunFacts, *, values: bool = True) -> RunRow:
     """Add a run, or bring its row up to date.
+
+    Args:
+        connection: Within a transaction.
+        facts: What the run's files say.
+        values: False where only the row itself can have changed, not tags, config or summary.
 
     Returns:
         The row.
@@ -103,15 +108,20 @@ def put(connection: Connection, facts: RunFacts) -> RunRow:
     else:
         key = known.key
         connection.execute(_UPDATE, row | {"run_key": key})
-        connection.execute(_DROP_TAGS, {"run_key": key})
-        connection.execute(_DROP_VALUES, {"run_key": key})
+    if values or known is None:
+        _put_values(connection, key, facts)
+    if facts.best_metric_name is not None:
+        settle_best(connection, key)
+    return by_key(connection, key)
+
+
+def _put_values(connection: Connection, key: int, facts: RunFacts) -> None:
+    connection.execute(_DROP_TAGS, {"run_key": key})
+    connection.execute(_DROP_VALUES, {"run_key": key})
     if facts.tags:
         connection.execute(_INSERT_TAGS, [{"run": key, "tag": tag} for tag in dict.fromkeys(facts.tags)])
     if facts.values:
         connection.execute(_INSERT_VALUES, [_typed(key, name, value) for name, value in facts.values.items()])
-    if facts.best_metric_name is not None:
-        settle_best(connection, key)
-    return by_key(connection, key)
 
 
 def _typed(run: int, key: str, value: Any) -> dict[str, Any]:

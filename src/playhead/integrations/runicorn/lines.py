@@ -50,8 +50,8 @@ def _converted(line: bytes) -> Line:
     found, bad = events.parse(text + b"\n")  # as the index will: what it cannot use must not get that far
     if bad:
         raise ValueError("the index could not read it")
-    event = found[0]
-    return Line(text + b"\n", event.ts_ns, _count(event) if event.type == events.METRICS else 0)
+    ((stamp, kind, data),) = found
+    return Line(text + b"\n", stamp, _count(data) if kind == events.METRICS else 0)
 
 
 def _mend(kind: object, data: dict[str, Any]) -> bool:
@@ -106,10 +106,10 @@ def _is_wide(value: object) -> bool:
     return type(value) is int and not -_WIDEST <= value < _WIDEST
 
 
-def _count(event: events.Event) -> int:
+def _count(data: dict[str, Any]) -> int:
     return sum(
         1
-        for name, value in event.data.items()
+        for name, value in data.items()
         if name not in (events.STEP, events.STAGE)
         and (isinstance(value, (int, float)) or (isinstance(value, str) and value in strictjson.SPECIAL))
     )

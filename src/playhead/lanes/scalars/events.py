@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from itertools import repeat
+from operator import lt
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -27,12 +29,8 @@ _FAR = 2**63
 _METRICS_DATA = b',"type":"metrics","data":'
 
 
-class Event(NamedTuple):
-    """One line, read."""
-
-    ts_ns: int
-    type: str
-    data: dict[str, Any]
+# One line, read: stamp in nanoseconds, type, data. A bare tuple, since a run has millions.
+Event = tuple[int, str, dict[str, Any]]
 
 
 class EventWriter:
@@ -218,7 +216,39 @@ def parse(data: bytes, after_ns: int = 0) -> tuple[list[Event], int]:
     """
     lines = data.split(b"\n")
     lines.pop()
-    events, bad, last = [], 0, after_ns
+    events = _own_metrics(lines, after_ns)
+    return (events, 0) if events is not None else _parse_any(lines, after_ns)
+
+
+# Where things lie in a metrics line of ours: `{"ts":1794727420.687950612,"type":"metrics","data":{…}}`.
+_SECONDS, _POINT, _NANOSECONDS = slice(6, 16), slice(16, 17), slice(17, 26)
+_TYPE, _DATA = slice(26, 26 + len(_METRICS_DATA)), slice(26 + len(_METRICS_DATA), -1)
+
+
+def _is_own(line: bytes) -> bool:
+    return line[:6] == b'{"ts":' and line[_POINT] == b"." and line[26:27] == b","
+
+
+def _own_metrics(lines: list[bytes], after_ns: int) -> list[Event] | None:
+    """Parse lines that are all metrics as `EventWriter` writes them; None if one is not.
+
+    Nearly all stretches of a file are so, and cost a third of what `_parse_any` takes.
+    """
+    if not all(line[_TYPE] == _METRICS_DATA and _is_own(line) for line in lines):
+        return None
+    try:
+        stamps = [int(line[_SECONDS] + line[_NANOSECONDS]) for line in lines]
+        found = orjson.loads(b"[" + b",".join([line[_DATA] for line in lines]) + b"]")
+    except ValueError:
+        return None
+    if len(found) != len(lines) or not all(map(lt, [after_ns, *stamps], stamps)) or not {*map(type, found)} <= {dict}:
+        return None
+    return list(zip(stamps, repeat(METRICS), found, strict=False))
+
+
+def _parse_any(lines: list[bytes], after_ns: int) -> tuple[list[Event], int]:
+    events: list[Event] = []
+    bad, last = 0, after_ns
     for line, content in zip(lines, _decoded(lines), strict=True):
         if not isinstance(content, dict) or not isinstance(content.get("data"), dict):
             bad += bool(line.strip())
@@ -227,10 +257,11 @@ def parse(data: bytes, after_ns: int = 0) -> tuple[list[Event], int]:
         if stamp is None:
             bad += 1
             continue
-        if TIME in content["data"] and _repeats(content["data"][TIME], stamp):
-            del content["data"][TIME]
+        values = content["data"]
+        if TIME in values and not _is_own(line) and _repeats(values[TIME], stamp):
+            del values[TIME]
         last = stamp if stamp > last else last + 1
-        events.append(Event(last, content.get("type", ""), content["data"]))
+        events.append((last, content.get("type", ""), values))
     return events, bad
 
 
@@ -251,9 +282,9 @@ def _decoded_line(line: bytes) -> Any:
 
 
 def _stamp(line: bytes, content: dict[str, Any]) -> int | None:
-    # Our own lines: ten digits of seconds, nine of nanoseconds, exactly.
-    if line[16:17] == b"." and line[26:27] == b"," and line[:6] == b'{"ts":':
-        return int(line[6:16] + line[17:26])
+    digits = line[_SECONDS] + line[_NANOSECONDS]
+    if _is_own(line) and len(digits) == 19 and digits.isdigit():
+        return int(digits)
     seconds = content.get("ts")
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 <= seconds < 2**33:
         return None
