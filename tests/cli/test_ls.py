@@ -154,10 +154,7 @@ def test_a_run_that_is_being_recorded_is_running(empty: Path) -> None:
 
 def test_a_run_without_its_files_does_not_hide_the_others(path: Path) -> None:
     shutil.rmtree(next(path.rglob(FIRST)))
-    table = invoke("ls", store=path).stdout
-    assert SECOND in table
-    assert re.search(f"{FIRST}.*files missing or broken", table)
-    assert {run["id"]: run["tags"] for run in answer("ls", store=path)}[FIRST] is None
+    assert {FIRST, SECOND} <= {run["id"] for run in answer("ls", store=path)}
 
 
 def test_a_narrow_terminal_keeps_ids_whole_and_leaves_columns_out(made: Path) -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from playhead.cli.metrics import metrics_of
 from playhead.cli.status import DIED, status_of
-from playhead.errors import Damaged
 
 if TYPE_CHECKING:
     from playhead.run import Run
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def outline(store: Store, run: Run) -> dict[str, Any]:
-    """Give what a list says of a run. `tags` is None where the run's files cannot be read."""
+    """Give what a list says of a run."""
     return {
         "id": run.id,
         "project": run.project,
@@ -29,18 +28,10 @@ def outline(store: Store, run: Run) -> dict[str, Any]:
         "best": run.best,
         "best_step": run.best_step,
         "points": run.points,
-        "tags": tags_of(run),
+        "tags": run.tags,
         "deleted_at": run.deleted_at,
         "path": str(run.path),
     }
-
-
-def tags_of(run: Run) -> list[str] | None:
-    """Give the tags of a run, or None where its files are gone or broken: a list shows the other runs all the same."""
-    try:
-        return run.tags
-    except (FileNotFoundError, Damaged):
-        return None
 
 
 def summary_of(run: Run) -> dict[str, Any]:

@@ -24,7 +24,6 @@ _EXAMPLE = """\
     store = playhead.open({path!r})
     with store.run("project", "name", config={{"lr": 1e-3}}) as run:
         run.log({{"loss": 0.3}})"""
-_UNREADABLE = Cell("files missing or broken", "red")
 
 
 @click.command(
@@ -115,7 +114,6 @@ def _print(store: Store, runs: Sequence[Run], names: Sequence[str], deleted: boo
 
 
 def _row(store: Store, run: Run, when: float | None) -> list[str | Cell]:
-    tags = described.tags_of(run)
     return [
         run.id,
         f"{run.project}/{run.name}",
@@ -123,7 +121,7 @@ def _row(store: Store, run: Run, when: float | None) -> list[str | Cell]:
         words.age(when) if output.in_terminal() else words.moment(when),
         words.duration(run.duration),
         "" if run.best is None else f"{run.primary_metric} {words.number(run.best)}",
-        _UNREADABLE if tags is None else ", ".join(tags),
+        ", ".join(run.tags),
     ]
 
 
