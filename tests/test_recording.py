@@ -107,7 +107,8 @@ def test_numbers_of_every_kind_are_taken(store: playhead.Store) -> None:
         ({"a": None}, "not a number"),
         ({"a": [1, 2]}, "not a number"),
         ({"a": np.zeros(3)}, r"shape \(3,\)"),
-        ({"a": np.zeros(0)}, "not a number"),
+        ({"a": np.zeros(0)}, r"shape \(0,\)"),
+        ({"a": np.array(["x"])}, "not a number"),
         ({"a": {"b": 1}}, "name/key"),
         ([("a", 1)], "takes a mapping"),
     ],
@@ -627,6 +628,26 @@ def test_an_error_that_lasts_is_raised_by_finish(store: playhead.Store) -> None:
     shutil.rmtree(run.path)
     with pytest.raises(NotFound):
         run.finish()
+
+
+@pytest.mark.parametrize("options", [{"sync_every": 0}, {"sync_every": "1"}, {"system_metrics": -1}])
+def test_options_without_sense_are_refused_and_leave_no_run(store: playhead.Store, options: dict[str, object]) -> None:
+    with pytest.raises(WrongType, match="positive number of seconds"):
+        begin(store, **options)
+    assert len(store.runs) == 0
+    assert list(store.path.glob("p")) == []
+
+
+def test_an_ending_of_ones_own_is_refused(store: playhead.Store) -> None:
+    with begin(store) as run, pytest.raises(WrongType, match="finished, failed, interrupted"):
+        run.finish("done")
+    assert run.status == "finished"
+
+
+def test_the_last_line_without_its_newline_is_captured(store: playhead.Store) -> None:
+    with begin(store, capture_console=True) as run:
+        print("no newline", end="")
+    assert "no newline" in run.logs()
 
 
 def test_a_run_has_a_repr(store: playhead.Store) -> None:

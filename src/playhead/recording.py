@@ -24,10 +24,11 @@ from playhead import clock, disk, facts, layout, strictjson
 from playhead.capture import console, environment, system
 from playhead.catalog import points
 from playhead.catalog.runs import RunRow
+from playhead.catalog.schema import STATUSES
 from playhead.claims import HEARTBEAT_SECONDS, Claim
 from playhead.errors import Closed, Forked, NotFound, PlayheadError, StoreLocked, WrongType
 from playhead.lanes import media
-from playhead.lanes.scalars.events import IMAGE, EventWriter
+from playhead.lanes.scalars.events import IMAGE, EventWriter, integer_step
 from playhead.lanes.scalars.index import EventIndex
 from playhead.run import Home, Run
 from playhead.writer import BackgroundWriter
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from playhead.lanes.scalars.signal import MetricSignal
 
 INDEX_SECONDS = 0.5
+
+_ENDINGS = tuple(status for status in STATUSES if status != "running")
 
 _open: weakref.WeakSet[RunWriter] = weakref.WeakSet()
 
@@ -55,6 +58,20 @@ class Options:
     capture_console: bool = False
     system_metrics: float | None = None
     sync_every: float | None = None
+
+    def check(self) -> None:
+        """See that all of this can be done, before anything is made.
+
+        Raises:
+            WrongType: A time is not a positive number of seconds.
+            MissingExtra: The machine cannot be sampled.
+        """
+        for name in ("system_metrics", "sync_every"):
+            seconds = getattr(self, name)
+            if seconds is not None and not (isinstance(seconds, (int, float)) and seconds > 0):
+                raise WrongType(f"{name} is a positive number of seconds, or None, not {seconds!r}")
+        if self.system_metrics is not None:
+            system.SystemSampler().close()
 
 
 class RunWriter(Run):
@@ -116,7 +133,7 @@ class RunWriter(Run):
         """
         with self._lock:
             if self._ended is not None:
-                raise self._ended
+                raise self._ended.with_traceback(None)
             if self._background.error is not None:
                 self._background.check()
             self._events.metrics(values, step, stage)
@@ -133,8 +150,7 @@ class RunWriter(Run):
             self._logs.append("".join(f"{time} | {line}\n" for line in lines).encode())
 
     def _console_line(self, line: str) -> None:
-        if self._ended is None:
-            self._append_text(strictjson.plain(line))
+        self._append_text(strictjson.plain(line))
 
     def log_image(self, key: str, image: Any, caption: str | None = None, step: int | None = None) -> None:
         """Record an image.
@@ -151,7 +167,7 @@ class RunWriter(Run):
         path = media.save_image(self._folder.media, key, image)
         with self._lock:
             self._check()
-            step = self._events.step if step is None else int(step)
+            step = self._events.step if step is None else integer_step(step)
             data = {"key": key, "path": f"{self._folder.media.name}/{path.name}", "step": step, "caption": caption}
             self._events.other(IMAGE, data)
 
@@ -186,6 +202,7 @@ class RunWriter(Run):
     def _sync(self) -> None:
         with self._lock:
             self._events.sync()
+            self._logs.sync()
             disk.sync_folder(self._folder.path)
 
     # -- reading ----------------------------------------------------------------------------------------------------
@@ -261,7 +278,7 @@ class RunWriter(Run):
 
     def _check(self) -> None:
         if self._ended is not None:
-            raise self._ended
+            raise self._ended.with_traceback(None)
         self._background.check()
 
     def finish(self, status: str = "finished", reason: str | None = None) -> None:
@@ -271,6 +288,8 @@ class RunWriter(Run):
             status: `finished`, `failed` or `interrupted`.
             reason: Why, for the latter two.
         """
+        if status not in _ENDINGS:
+            raise WrongType(f"a run ends as {', '.join(_ENDINGS)}, not as {status!r}")
         with self._lock:
             if self._ended is not None:
                 if isinstance(self._ended, Forked):

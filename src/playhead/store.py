@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import secrets
 import shutil
 import socket
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from playhead.catalog import readonly
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.query import RunQuery
 from playhead.claims import Claim
-from playhead.errors import Closed, Exists, NotAStore, ReadOnly, StoreLocked, WrongType
+from playhead.errors import Closed, Exists, NotAStore, PlayheadError, ReadOnly, StoreLocked, WrongType
 from playhead.layout import RunFolder
 from playhead.recording import Options, RunWriter
 from playhead.run import Home, Run
@@ -98,6 +99,7 @@ class Store:
         self._check_writable()
         project, name = layout.check_name(project, "project"), layout.check_name(name, "run name")
         options = Options(environment, capture_console, system_metrics, sync_every)
+        options.check()
         if resume:
             found = self._to_resume(project, name, run_id)
             if found is not None:
@@ -129,15 +131,23 @@ class Store:
         if taken:
             claim.release()
             raise self._existing(run_id)
-        try:
+        with self._settled_on_error(claim):
             _make_run_folder(folder)
             started = {"status": "running", "started_at": meta["created_at"]}
             facts.write(folder.status, started, named=False)
             facts.write(folder.meta, meta)  # last: it makes the folder a run
             return RunWriter(self._home, self._home.index(folder), claim, options)
+
+    @contextlib.contextmanager
+    def _settled_on_error(self, claim: Claim) -> Iterator[None]:
+        """Bring a run to rest, and give its claim up, if its recording cannot begin."""
+        try:
+            yield
         except BaseException:
-            recovery.settle(self._home, claim)
-            claim.release()
+            # The first error is the one to report; where this fails too, the claim stays for the next open.
+            with contextlib.suppress(OSError, PlayheadError):
+                recovery.settle(self._home, claim)
+                claim.release()
             raise
 
     def _existing(self, run_id: str) -> Exists:
@@ -163,10 +173,10 @@ class Store:
             raise StoreLocked(
                 f"the run {run.id} is being recorded by another process; call store.attach({run.id!r}) there to join it"
             ) from None
-        status = facts.load(folder.status)
-        started = {"status": "running", "started_at": status.get("started_at", clock.now())}
-        facts.write(folder.status, started | {"resumed_at": clock.now()})
-        return RunWriter(self._home, self._home.index(folder), claim, options)
+        with self._settled_on_error(claim):
+            started = facts.load(folder.status).get("started_at", clock.now())
+            facts.write(folder.status, {"status": "running", "started_at": started, "resumed_at": clock.now()})
+            return RunWriter(self._home, self._home.index(folder), claim, options)
 
     def attach(self, run_id: str) -> RunWriter:
         """Record into a run that another process of the same job is recording, such as an actor or a rank.
@@ -192,7 +202,8 @@ class Store:
             except FileExistsError:
                 part += 1
         claim = Claim.make(self._home.layout, run_id, folder, part)
-        return RunWriter(self._home, run._row, claim, Options())
+        with self._settled_on_error(claim):
+            return RunWriter(self._home, run._row, claim, Options())
 
     def sql(self, query: str, parameters: readonly.Parameters = (), *, timeout: float | None = None) -> pa.Table:
         """Ask the catalogue in SQL; only reading is possible.

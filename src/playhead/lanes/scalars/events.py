@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from itertools import repeat
+from math import isfinite
 from operator import lt
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,7 @@ class EventWriter:
         if step is None:
             step = self.step + 1
         elif type(step) is not int or not -_FAR < step < _FAR:
-            step = _integer(step)
+            step = integer_step(step)
         tail = self._tails.get(stage)
         if tail is None:
             tail = self._tail(stage)
@@ -134,14 +135,19 @@ class EventWriter:
             raise WrongType(f"log takes a mapping of names to numbers, not {type(values).__name__}")
         numbers: dict[str, Any] = {}
         for name, value in values.items():
-            if name in ("step", STEP):
-                step = _integer(value) if step is None else step
+            if name in self._names:
+                known = name
+            elif name in ("step", STEP):
+                step = integer_step(value) if step is None else step
+                continue
             elif name == STAGE:
                 stage = str(value) if stage is None else stage
+                continue
             else:
-                numbers[layout.check_label(name, "metric name")] = strictjson.special(_number(name, value))
+                known = layout.check_label(name, "metric name")
+            number = _number(name, value)
+            numbers[known] = number if isfinite(number) else strictjson.special(number)
         self._names.update(numbers)
-        self._names.discard(TIME)
         return numbers, step, stage
 
     def _tail(self, stage: str | None) -> bytes:
@@ -152,19 +158,17 @@ class EventWriter:
 
 
 def _number(name: str, value: Any) -> float | int:
-    kind = type(value)
-    if kind is float:
+    if isinstance(value, float):  # np.float64 is one
         return float(value)
-    if kind is int or kind is bool:
-        return int(value) if -(2**63) <= value < 2**63 else float(value)
-    item = getattr(value, "item", None)  # NumPy and torch scalars, and arrays of one value
-    if item is not None and getattr(value, "size", 1) != 0:
+    if isinstance(value, int):
+        return int(value) if -_FAR <= value < _FAR else float(value)
+    if hasattr(value, "item"):  # NumPy and torch scalars, and arrays of one value
         try:
-            value = item()
-        except (ValueError, RuntimeError, TypeError):
-            raise WrongType(f"the value of {name!r} has shape {tuple(value.shape)}; log takes single numbers") from None
-    if isinstance(value, (int, float)):
-        return _number(name, float(value) if isinstance(value, float) else int(value))
+            item = value.item()
+        except (ValueError, RuntimeError):
+            shape = tuple(getattr(value, "shape", ()))
+            raise WrongType(f"the value of {name!r} has shape {shape}; log takes single numbers") from None
+        return _number(name, item)
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -172,7 +176,12 @@ def _number(name: str, value: Any) -> float | int:
         raise WrongType(f"the value of {name!r} is {value!r} ({type(value).__name__}), not a number{hint}") from None
 
 
-def _integer(step: Any) -> int:
+def integer_step(step: Any) -> int:
+    """Give a step as an integer; NumPy and torch integers and whole floats are taken.
+
+    Raises:
+        WrongType: It is none.
+    """
     if hasattr(step, "item"):
         step = step.item()
     if (
