@@ -79,6 +79,8 @@ class Run:
     the run was looked up; `reload()` looks again.
     """
 
+    __slots__ = ("_home", "_row")
+
     def __init__(self, home: Home, row: RunRow) -> None:
         self._home = home
         self._row = row

@@ -13,34 +13,29 @@ from playhead.catalog.schema import media, run_tags, run_values, runs, series, s
 
 
 class RunRow(NamedTuple):
-    """One row of `runs`, in the order of its columns. A bare tuple, since lists of runs have tens of thousands."""
+    """What is loaded of a row of `runs`. A bare tuple of what a list shows, since lists have tens of thousands."""
 
     key: int
     id: str
     project: str
     name: str
     created_at: float
-    updated_at: float
     status: str
-    started_at: float | None
     ended_at: float | None
     exit_reason: str | None
-    pid: int | None
-    python_version: str | None
-    platform: str | None
-    hostname: str | None
     best_metric_name: str | None
     best_metric_value: float | None
     best_metric_step: int | None
-    best_metric_mode: str | None
     deleted_at: float | None
-    delete_reason: str | None
     run_dir: str
     duration_seconds: float | None
     metric_count: int
     notes: str
     tags: str
     config: str
+
+
+ROW = select(*(runs.c[name] for name in RunRow._fields))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +73,8 @@ class RunFacts:
 
 
 # Built once: SQLAlchemy's cost lies in building statements, hardly in running them.
-_BY_KEY = select(runs).where(runs.c.key == bindparam("run_key"))
-_BY_ID = select(runs).where(runs.c.id == bindparam("run_id"))
+_BY_KEY = ROW.where(runs.c.key == bindparam("run_key"))
+_BY_ID = ROW.where(runs.c.id == bindparam("run_id"))
 _INSERT = insert(runs)
 _UPDATE = update(runs).where(runs.c.key == bindparam("run_key"))
 _DROP_TAGS = delete(run_tags).where(run_tags.c.run == bindparam("run_key"))
