@@ -139,13 +139,19 @@ def test_conditions_without_sense_are_refused(runs: playhead.runs.Runs, text: st
         runs(where=text)
 
 
+def test_a_refusal_of_the_field_points_at_its_name(runs: playhead.runs.Runs) -> None:
+    with pytest.raises(BadQuery, match="is not a time") as caught:
+        runs(where="name = 'a' and created_at > 'yesterday'")
+    assert str(caught.value).split("\n")[-1].index("^") - 2 == 15
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=40))
 def test_any_text_gives_a_condition_or_a_clear_error(text: str) -> None:
     try:
         where.parse(text, fields.Resolver())
     except BadQuery as error:
-        assert str(error)
+        assert "^" in str(error)
 
 
 @settings(max_examples=300, deadline=None)

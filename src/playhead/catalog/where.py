@@ -79,6 +79,7 @@ class _Parser:
         self._tokens = self._split()
         self._at = 0
         self._depth = 0
+        self._named_at = 0
 
     def parse(self) -> ColumnElement[bool]:
         condition = self._either()
@@ -152,34 +153,34 @@ class _Parser:
         if self._take("in"):
             if self._next.kind != "name":
                 self._fail("expected a name such as tags here")
-            return self._name().contains(value)
+            return self._ask(self._name().contains, value)
         operator = self._operator()
         if self._next.kind != "name":
             self._fail("expected a name to compare the value with")
-        return self._name().compare(_MIRRORED[operator], value)
+        return self._ask(self._name().compare, _MIRRORED[operator], value)
 
     def _after_name(self, field: Field) -> ColumnElement[bool]:
         if self._take("is"):
             return self._null_test(field)
         negated = self._take("not") is not None
         if self._take("like"):
-            condition = field.compare("like", self._value())
+            condition = self._ask(field.compare, "like", self._value())
         elif self._take("in"):
-            condition = or_(*[field.compare("=", value) for value in self._list()])
+            condition = or_(*[self._ask(field.compare, "=", value) for value in self._list()])
         elif negated:
             self._fail("expected 'in' or 'like' after 'not'")
         else:
             operator = self._operator()
             if self._next.kind == "name":
                 self._fail("a name can only be compared with a value; put text in quotes")
-            condition = field.compare(operator, self._value())
+            condition = self._ask(field.compare, operator, self._value())
         return not_(condition) if negated else condition
 
     def _null_test(self, field: Field) -> ColumnElement[bool]:
         operator = "!=" if self._take("not") else "="
         if not self._take("null"):
             self._fail("expected 'null' here")
-        return field.compare(operator, None)
+        return self._ask(field.compare, operator, None)
 
     def _operator(self) -> str:
         operator = self._take(*_COMPARISONS)
@@ -200,10 +201,18 @@ class _Parser:
     def _name(self) -> Field:
         token = self._next
         self._at += 1
+        self._named_at = token.position
         try:
             return self._resolve(token.text.replace("`", ""))
         except KeyError as error:
             self._fail(str(error), token.position)
+
+    def _ask(self, build: Callable[..., ColumnElement[bool]], *arguments: Value) -> ColumnElement[bool]:
+        """Let a field build its condition; where it refuses, point at its name."""
+        try:
+            return build(*arguments)
+        except BadQuery as error:
+            self._fail(str(error), self._named_at)
 
     def _value(self) -> Value:
         token = self._next
