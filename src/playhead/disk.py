@@ -13,7 +13,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import secrets
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -92,7 +91,7 @@ def temporary_beside(path: StrPath) -> Path:
     """Name a file that no other writer names, in the folder of `path`, hidden from readers."""
     path = Path(path)
     # The name is cut so that a long one stays within the 255 bytes of common file systems.
-    return path.with_name(f".{path.name[:32]}.{os.getpid()}-{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
+    return path.with_name(f".{path.name[:32]}.{os.getpid()}-{os.urandom(4).hex()}{TEMPORARY_SUFFIX}")
 
 
 def is_temporary(name: str) -> bool:

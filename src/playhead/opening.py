@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import tempfile
 from pathlib import Path
@@ -88,7 +87,7 @@ def _open_for_recording(layout: Layout) -> Store:
 
 def _make(layout: Layout) -> None:
     disk.make_folders(layout.root)
-    marker = {"format": FORMAT, "needs": NEEDED_VERSION, "id": secrets.token_hex(8), "created_at": clock.now()}
+    marker = {"format": FORMAT, "needs": NEEDED_VERSION, "id": os.urandom(8).hex(), "created_at": clock.now()}
     try:
         facts.create(layout.marker, marker)
     except FileExistsError:

@@ -14,14 +14,13 @@ import signal
 import sys
 import threading
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from playhead import clock, disk, facts, layout, strictjson
-from playhead.capture import console, environment, system
 from playhead.catalog import points
 from playhead.catalog.runs import RunRow
 from playhead.catalog.schema import STATUSES
@@ -34,6 +33,8 @@ from playhead.run import Home, Run
 from playhead.writer import BackgroundWriter
 
 if TYPE_CHECKING:
+    from playhead.capture.console import ConsoleCapture
+    from playhead.capture.system import SystemSampler
     from playhead.lanes.scalars.signal import MetricSignal
 
 INDEX_SECONDS = 0.5
@@ -71,7 +72,7 @@ class Options:
             if seconds is not None and not (isinstance(seconds, (int, float)) and seconds > 0):
                 raise WrongType(f"{name} is a positive number of seconds, or None, not {seconds!r}")
         if self.system_metrics is not None:
-            system.SystemSampler().close()
+            _sampler().close()
 
 
 class RunWriter(Run):
@@ -95,8 +96,8 @@ class RunWriter(Run):
         self._environment_due = options.environment and claim.part == 1
         self._beat_at = self._sync_at = self._sample_at = clock.elapsed_ns()
         self._best_written: dict[str, Any] = {}
-        self._sampler = system.SystemSampler() if options.system_metrics else None
-        self._console = console.ConsoleCapture(self._console_line) if options.capture_console else None
+        self._sampler = _sampler() if options.system_metrics else None
+        self._console = _console(self._console_line) if options.capture_console else None
         self._sigterm: Any = None
         interval = min(INDEX_SECONDS, options.sync_every or INDEX_SECONDS, options.system_metrics or INDEX_SECONDS)
         self._background = BackgroundWriter(self._work, interval, f"playhead-{claim.run_id}")
@@ -241,6 +242,8 @@ class RunWriter(Run):
     def _work(self) -> bool:
         if self._environment_due:
             self._environment_due = False
+            from playhead.capture import environment
+
             found = environment.capture(self._working_folder)
             facts.write(self._folder.environment, strictjson.plain(found), durable=False)
         if not self._events.is_there():
@@ -358,6 +361,21 @@ class RunWriter(Run):
         )
         self._events.close()
         self._logs.close()
+
+
+# What a run captures is loaded when one is captured: commands that only read start quicker without it.
+
+
+def _sampler() -> SystemSampler:
+    from playhead.capture.system import SystemSampler
+
+    return SystemSampler()
+
+
+def _console(write_line: Callable[[str], None]) -> ConsoleCapture:
+    from playhead.capture.console import ConsoleCapture
+
+    return ConsoleCapture(write_line)
 
 
 class Terminated(SystemExit):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
-import secrets
 import shutil
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -293,7 +292,7 @@ class Store:
 
 
 def _new_id() -> str:
-    return f"{clock.local(clock.now_ns()):%Y%m%d_%H%M%S}_{secrets.token_hex(3)}"
+    return f"{clock.local(clock.now_ns()):%Y%m%d_%H%M%S}_{os.urandom(3).hex()}"
 
 
 def _config(config: Any) -> dict[str, Any]:

@@ -162,7 +162,7 @@ def add_media(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
 
 def read(connection: Connection, run: int, name: str) -> Sequence[tuple[int, int, float | None]]:
     """Give stamp, step and value of a metric, all stages and processes together, in order of time."""
-    keys = list(connection.execute(select(series.c.key).where(series.c.run == run, series.c.name == name)).scalars())
+    keys = [key for (key,) in driver_rows(connection, "SELECT key FROM series WHERE run = ? AND name = ?", (run, name))]
     marks = ",".join("?" * len(keys))
     order = "" if len(keys) == 1 else " ORDER BY ts_ns"
     query = f"SELECT ts_ns, step, value FROM points WHERE series IN ({marks}){order}"

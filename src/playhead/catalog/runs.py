@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import Column, ColumnElement, Connection, Row, Select, bindparam, delete, func, insert, select, update
 
 from playhead import strictjson
 from playhead.catalog.schema import media, run_tags, run_values, runs, series, sources
@@ -107,6 +107,8 @@ def put(connection: Connection, facts: RunFacts, *, values: bool = True) -> RunR
         _put_values(connection, key, facts)
     if facts.best_metric_name is not None:
         settle_best(connection, key)
+    elif known is not None:
+        return known._replace(**{name: row[name] for name in RunRow._fields if name in row})
     return by_key(connection, key)
 
 
@@ -130,26 +132,29 @@ def _typed(run: int, key: str, value: Any) -> dict[str, Any]:
     return {"run": run, "key": key, "number": number, "text": text}
 
 
+_PRIMARY = select(runs.c.best_metric_name, runs.c.best_metric_mode).where(runs.c.key == bindparam("run_key"))
+_SET_BEST = update(runs).where(runs.c.key == bindparam("run_key"))
+
+
+def _best(value: Column[Any], step: Column[Any], order: ColumnElement[Any]) -> Select[Any]:
+    metric = (series.c.run == bindparam("run_key"), series.c.name == bindparam("metric_name"))
+    return select(value, step).where(*metric, value.is_not(None)).order_by(order, step).limit(1)
+
+
+_BEST = {
+    "max": _best(series.c.max_value, series.c.max_step, series.c.max_value.desc()),
+    "min": _best(series.c.min_value, series.c.min_step, series.c.min_value),
+}
+
+
 def settle_best(connection: Connection, run: int) -> None:
     """Set the best value of a run's primary metric from its series: NaN never wins, the first of equals does."""
-    primary = connection.execute(
-        select(runs.c.best_metric_name, runs.c.best_metric_mode).where(runs.c.key == run)
-    ).one()
-    best = None
-    if primary.best_metric_name is not None:
-        largest = primary.best_metric_mode == "max"
-        value, step = (series.c.max_value, series.c.max_step) if largest else (series.c.min_value, series.c.min_step)
-        best = connection.execute(
-            select(value, step)
-            .where(series.c.run == run, series.c.name == primary.best_metric_name, value.is_not(None))
-            .order_by(value.desc() if largest else value, step)
-            .limit(1)
-        ).first()
-    connection.execute(
-        update(runs)
-        .where(runs.c.key == run)
-        .values(best_metric_value=best[0] if best else None, best_metric_step=best[1] if best else None)
-    )
+    name, mode = connection.execute(_PRIMARY, {"run_key": run}).one()
+    if name is None:
+        return
+    best = connection.execute(_BEST[mode], {"run_key": run, "metric_name": name}).first() or (None, None)
+    values = {"best_metric_value": best[0], "best_metric_step": best[1]}
+    connection.execute(_SET_BEST, {"run_key": run, **values})
 
 
 def remove(connection: Connection, run_id: str) -> None:

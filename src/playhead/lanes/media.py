@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ def save_image(folder: Path, key: str, image: Any) -> Path:
         image: An array, a PIL image or the path of a file.
     """
     disk.make_folders(folder, durable=False)
-    stem = f"{clock.now_ns() // 1_000_000}_{secrets.token_hex(3)}_{_KEY.sub('_', key)[:100]}"
+    stem = f"{clock.now_ns() // 1_000_000}_{os.urandom(3).hex()}_{_KEY.sub('_', key)[:100]}"
     if isinstance(image, (str, os.PathLike)):
         source = Path(image)
         target = folder / f"{stem}{source.suffix.lower()}"
