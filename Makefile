@@ -5,10 +5,13 @@ PYTHON := $(VENV)/bin/python
 BASE   ?= python3
 STAMP  := $(VENV)/.installed
 
-.PHONY: help setup demo test check format bench bench-peers campaign clean
+.PHONY: help system setup demo test check format bench bench-peers campaign clean
 
 help:            ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+system:
+	@bash .ci/system-packages
 
 setup: $(STAMP)  ## Install Playhead and its tools into .venv
 
@@ -24,7 +27,7 @@ demo: setup      ## Train a small agent, record it, look at it
 	$(VENV)/bin/playhead ls --store demo-store
 	$(VENV)/bin/playhead show last --store demo-store
 
-test: setup      ## Run the tests
+test: system setup  ## Run the tests
 	$(PYTHON) -m pytest
 
 check: setup     ## Lint and type-check
@@ -42,7 +45,7 @@ bench: setup     ## Print the figures of every lane
 bench-peers: setup  ## The same workloads on other trackers, each in an environment of its own
 	$(PYTHON) -m benchmarks.peers
 
-campaign: setup  ## Run the crash and fault campaigns whole, and print their figures
+campaign: system setup  ## Run the crash and fault campaigns whole, and print their figures
 	PLAYHEAD_CAMPAIGN=1 $(PYTHON) -m pytest tests/crash tests/journal tests/test_disk.py -s
 	$(PYTHON) -m benchmarks.catalogue --runs 100000 --points 100000000
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -230,10 +232,15 @@ def test_metrics_give_an_arrow_table_and_a_frame_where_pandas_is(store: playhead
     assert run.metrics(["none"]).num_rows == 0
     with pytest.raises(WrongType, match="'arrow' or 'pandas'"):
         run.metrics(format="csv")
-    try:
-        import pandas  # noqa: F401
-    except ImportError:
-        with pytest.raises(playhead.MissingExtra, match=r"pip install 'playhead\[pandas\]'"):
-            run.metrics(format="pandas")
-    else:
-        assert run.metrics(format="pandas")["value"].tolist() == [0.5]
+    assert run.metrics(format="pandas")["value"].tolist() == [0.5]
+
+
+def test_without_pandas_the_error_names_the_command(store: playhead.Store) -> None:
+    make(store, "p", "n", 0.5)
+    script = (
+        "import sys; sys.modules['pandas'] = None; import playhead\n"
+        "try: playhead.open(sys.argv[1], mode='r').runs[0].metrics(format='pandas')\n"
+        "except playhead.MissingExtra as error: print(error)"
+    )
+    result = subprocess.run([sys.executable, "-c", script, str(store.path)], capture_output=True, text=True, check=True)
+    assert "pip install 'playhead[pandas]'" in result.stdout

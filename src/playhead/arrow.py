@@ -46,6 +46,7 @@ def _text(value: Any) -> str:
 def to_pandas(source: pa.Table) -> Any:
     """Give a table as a pandas frame."""
     try:
-        return source.to_pandas()
+        import pandas  # noqa: F401  what Arrow says of a missing one helps nobody
     except ImportError as error:
         raise MissingExtra("pandas", "pandas") from error
+    return source.to_pandas()
