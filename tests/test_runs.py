@@ -237,10 +237,18 @@ def test_metrics_give_an_arrow_table_and_a_frame_where_pandas_is(store: playhead
 
 def test_without_pandas_the_error_names_the_command(store: playhead.Store) -> None:
     make(store, "p", "n", 0.5)
-    script = (
-        "import sys; sys.modules['pandas'] = None; import playhead\n"
-        "try: playhead.open(sys.argv[1], mode='r').runs[0].metrics(format='pandas')\n"
-        "except playhead.MissingExtra as error: print(error)"
-    )
+    script = """
+import sys
+class NoPandas:
+    def find_spec(self, name, path=None, target=None):
+        if name == "pandas":
+            raise ImportError(name)
+sys.meta_path.insert(0, NoPandas())
+import playhead
+try:
+    playhead.open(sys.argv[1], mode="r").runs[0].metrics(format="pandas")
+except playhead.MissingExtra as error:
+    print(error)
+"""
     result = subprocess.run([sys.executable, "-c", script, str(store.path)], capture_output=True, text=True, check=True)
     assert "pip install 'playhead[pandas]'" in result.stdout
