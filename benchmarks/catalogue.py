@@ -44,7 +44,7 @@ CLONE = [
     INSERT INTO points (series, ts_ns, step, value)
     WITH RECURSIVE k(j) AS (SELECT 1 UNION ALL SELECT j + 1 FROM k WHERE j < :per_series)
     SELECT series.key, 1700000000000000000 + j, j, (series.key * 31 + j * 17) % 1000 / 7.0
-    FROM series JOIN runs ON runs.key = series.run, k WHERE id LIKE 'clone_%'""",
+    FROM series CROSS JOIN k WHERE series.name LIKE 'metric_%'""",
 ]
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Select, and_, exists, func, literal, select
+from sqlalchemy import Column, ColumnElement, Select, and_, exists, func, literal, literal_column, select
 
 from playhead.catalog.schema import run_tags, run_values, runs, series
 from playhead.catalog.where import Field, Value
@@ -100,7 +100,8 @@ class Resolver:
         """
         place = len(self.probes)
         fitting = select(run).where(*conditions)
-        self.probes.append(select(func.count()).select_from(fitting.limit(self.LIMIT).subquery()))
+        counted: Select[Any] = select(literal_column("1")).select_from(run.table).where(*conditions).limit(self.LIMIT)
+        self.probes.append(select(func.count()).select_from(counted.subquery()))
         if place < len(self._common) and self._common[place]:
             return exists(select(run).where(run == runs.c.key, *(conditions if looked_up is None else looked_up)))
         return runs.c.key.in_(fitting)
