@@ -105,3 +105,25 @@ def test_a_purge_that_died_half_way_is_finished_or_undone(tmp_path: Path) -> Non
     with playhead.open(tmp_path / "s") as store:
         assert store.runs.deleted["r"]["a"].values.tolist() == [1]
         assert store.purge() == ["r"]
+
+
+def test_a_run_whose_meta_was_lost_keeps_its_events(tmp_path: Path) -> None:
+    folder = killed_run(tmp_path / "s")
+    kept = (folder / "meta.json").rename(tmp_path / "meta.json")
+    with pytest.warns(RuntimeWarning, match="events without it"):
+        playhead.open(tmp_path / "s").close()
+    assert (folder / "events.jsonl").read_bytes().count(b"\n") == 1
+    kept.rename(folder / "meta.json")
+    with playhead.open(tmp_path / "s") as store:
+        assert store.runs["r"]["a"].values.tolist() == [1]
+
+
+def test_a_run_is_not_begun_in_a_folder_that_is_there(tmp_path: Path) -> None:
+    with playhead.open(tmp_path / "s") as store:
+        folder = Layout(store.path).run("p", "n", "r").path
+        folder.mkdir(parents=True)
+        (folder / "notes.txt").write_text("mine")
+        with pytest.raises(playhead.Exists):
+            store.run("p", "n", run_id="r")
+        assert (folder / "notes.txt").read_text() == "mine"
+        assert list((store.path / ".recording").glob("*.json")) == []

@@ -88,11 +88,7 @@ def read(layout: Layout, folder: RunFolder) -> RunFacts:
         platform=_text(meta.get("platform")),
         hostname=_text(meta.get("hostname")),
         best_metric_name=_text(summary.get("best_metric_name")),
-        best_metric_mode="max"
-        if summary.get("best_metric_mode") == "max"
-        else "min"
-        if summary.get("best_metric_name")
-        else None,
+        best_metric_mode=_mode(summary),
         deleted_at=_number(deleted.get("deleted_at")),
         delete_reason=_text(deleted.get("reason")),
         duration_seconds=None if ended is None else ended - (started if started is not None else created),
@@ -102,6 +98,12 @@ def read(layout: Layout, folder: RunFolder) -> RunFacts:
         values=flatten(meta.get("config") or {}, "config")
         | flatten({key: value for key, value in summary.items() if key not in BEST}, "summary"),
     )
+
+
+def _mode(summary: Mapping[str, Any]) -> str | None:
+    if summary.get("best_metric_name") is None:
+        return None
+    return "max" if summary.get("best_metric_mode") == "max" else "min"
 
 
 def _status(word: Any) -> str:

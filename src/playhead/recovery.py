@@ -95,10 +95,17 @@ def settle(home: Home, claim: Claim) -> None:
 
 
 def _forget(home: Home, claim: Claim) -> None:
-    """Remove what is left of a run that died before it was one, or while it was being purged."""
+    """Remove what is left of a run that died before it was one, or while it was being purged.
+
+    Raises:
+        Damaged: There are events. Then it was a run, and its `meta.json` was lost: nothing is removed.
+    """
+    folder = home.layout.run_at(claim.run_dir)
+    if any(folder.events(part).stat().st_size for part in folder.parts()):
+        raise Damaged(folder.meta, "the file that makes a folder a run", "events without it", "Restore it from a copy")
     with home.database.write() as connection:
         catalog_runs.remove(connection, claim.run_id)
-    for leftover in (home.layout.run_at(claim.run_dir).path, home.layout.trash / claim.run_id):
+    for leftover in (folder.path, home.layout.trash / claim.run_id):
         if leftover.is_dir():
             disk.remove_tree(leftover)
 

@@ -127,7 +127,7 @@ class Store:
             raise self._existing(run_id) from None
         with self._home.database.read() as connection:
             taken = catalog_runs.find(connection, run_id) is not None
-        if taken:
+        if taken or folder.path.exists():
             claim.release()
             raise self._existing(run_id)
         with self._settled_on_error(claim):
