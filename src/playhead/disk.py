@@ -1,9 +1,10 @@
 """The only place that writes files.
 
-Three promises, on which everything above stands:
+Four promises, on which everything above stands:
 
 - `replace` gives a file its new content whole or not at all, also through a power cut.
 - `Appender.append` adds all of the bytes or none: a short write is cut off again before the error is raised.
+- A `Draft` is written in any order by other libraries, and put in its place whole by `commit`.
 - Every change passes `_before`, where tests install a hook that fails, shortens or kills at the n-th one.
 """
 
@@ -12,11 +13,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import io
 import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 TEMPORARY_SUFFIX = ".tmp"
 _MOST_BUFFERS = 1024  # what the kernel takes in one call
@@ -268,6 +270,79 @@ def _flock(fd: int, *, wait: bool) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+class Draft(io.RawIOBase):
+    """A new file for a library that writes to file objects: hidden until `commit` puts it in its place whole.
+
+    Args:
+        target: Where it will be; its folder exists.
+    """
+
+    def __init__(self, target: StrPath) -> None:
+        super().__init__()
+        self.target = Path(target)
+        self._path = temporary_beside(target)
+        self._fd = -1
+        _before("create", self._path)
+        self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+
+    def write(self, data: Any, /) -> int:
+        """Write all of the bytes at the current position."""
+        view = memoryview(data).cast("B")
+        _write_all(self._fd, self._path, [view])
+        return len(view)
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Read back what was written."""
+        return os.readv(self._fd, [buffer])
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        """Move the position."""
+        return os.lseek(self._fd, offset, whence)
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def writable(self) -> bool:
+        """Tell that it can be written."""
+        return True
+
+    def seekable(self) -> bool:
+        """Tell that the position can move."""
+        return True
+
+    def commit(self, *, durable: bool = True, named: bool = True) -> None:
+        """Put the file in its place, instead of one that is there.
+
+        Args:
+            durable: Also wait for the medium, file and folder.
+            named: False where the caller syncs the folder itself, after more files.
+        """
+        try:
+            if durable:
+                sync(self._fd, self._path)
+            self._let_go()
+            rename(self._path, self.target)
+        except OSError:
+            self.discard()
+            raise
+        if durable and named:
+            sync_folder(self.target.parent)
+
+    def discard(self) -> None:
+        """Remove what was written. Discarding twice is fine."""
+        self._let_go()
+        _discard(self._path)
+
+    def close(self) -> None:
+        """Do nothing: libraries close what they were given, and `commit` comes after."""
+
+    def _let_go(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
 
 
 class Appender:

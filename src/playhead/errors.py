@@ -6,17 +6,21 @@
     ├── StoreLocked                   somebody else holds what was asked for
     ├── ReadOnly        (+ OSError)   a write to a store that was opened for reading
     ├── NotFound        (+ KeyError)  lists what exists
-    ├── Exists          (+ ValueError)
+    ├── Exists          (+ ValueError, AssertionError)
     ├── BadName         (+ ValueError)
     ├── BadRef          (+ ValueError)
     ├── BadQuery        (+ ValueError) points at the character
     ├── QueryStopped    (+ TimeoutError)
+    ├── BadKey          (+ TypeError, IndexError, NotImplementedError) an index or a time of the wrong kind
+    ├── BadSlice        (+ ValueError, KeyError, IndexError) a step that is not positive, or has no start
+    ├── OutOfRange      (+ IndexError)
+    ├── Empty           (+ ValueError) something that only what has samples can tell
     ├── OutOfOrder      (+ ValueError)
     ├── WrongShape      (+ ValueError)
     ├── WrongType       (+ ValueError, TypeError)
     ├── Closed          (+ RuntimeError)
     │   └── Forked                    a forked child holds its parent's recording
-    ├── Damaged                       path, what was expected, what was found
+    ├── Damaged         (+ ValueError) path, what was expected, what was found
     └── MissingExtra    (+ ImportError) names the install command
 
 Each also is the built-in error that fits, so that code which knows nothing of Playhead catches what it expects. A
@@ -72,7 +76,7 @@ class NotFound(PlayheadError, KeyError):
         return cls(f"{text}. {hint}" if hint else text)
 
 
-class Exists(PlayheadError, ValueError):
+class Exists(PlayheadError, ValueError, AssertionError):
     """What was to be made is there already."""
 
 
@@ -90,6 +94,22 @@ class BadQuery(PlayheadError, ValueError):
 
 class QueryStopped(PlayheadError, TimeoutError):
     """A query ran past its time limit and was stopped."""
+
+
+class BadKey(PlayheadError, TypeError, IndexError, NotImplementedError):
+    """An index or a time of a kind that signals, episodes and datasets do not take, such as a boolean mask."""
+
+
+class BadSlice(PlayheadError, ValueError, KeyError, IndexError):
+    """A slice with a step of zero or less, or with a step and no start."""
+
+
+class OutOfRange(PlayheadError, IndexError):
+    """A position behind the last or before the first."""
+
+
+class Empty(PlayheadError, ValueError):
+    """What was asked is known only where there are samples."""
 
 
 class OutOfOrder(PlayheadError, ValueError):
@@ -112,7 +132,7 @@ class Forked(Closed):
     """A forked child tried to record into the run of its parent."""
 
 
-class Damaged(PlayheadError):
+class Damaged(PlayheadError, ValueError):
     """A file does not hold what it must.
 
     Args:

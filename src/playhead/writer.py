@@ -21,11 +21,13 @@ class BackgroundWriter:
         work: What to do; called every `interval` seconds. It does a small piece, and tells whether there is more.
         interval: Seconds between two rounds, where there is no more.
         name: The thread's name.
+        rest: How many times as long as it worked the thread rests.
     """
 
-    def __init__(self, work: Callable[[], bool], interval: float, name: str) -> None:
+    def __init__(self, work: Callable[[], bool], interval: float, name: str, *, rest: float = REST) -> None:
         self._work = work
         self._interval = interval
+        self._rest = rest
         self._turn = threading.Lock()
         self._stopping = threading.Event()
         self.error: BaseException | None = None
@@ -41,7 +43,7 @@ class BackgroundWriter:
             started = clock.elapsed_ns()
             more = self._round()
             worked = (clock.elapsed_ns() - started) / clock.SECOND
-            pause = max(0.0 if more else self._interval, REST * worked)
+            pause = max(0.0 if more else self._interval, self._rest * worked)
 
     def _round(self) -> bool:
         with self._turn:
@@ -63,6 +65,10 @@ class BackgroundWriter:
             while self._work():
                 pass
             self.error = None
+
+    def abandon(self) -> None:
+        """Let the thread end without a last round: whoever owned the work is gone."""
+        self._stopping.set()
 
     def stop(self) -> None:
         """End the thread, then do the work a last time. Stopping twice is fine."""

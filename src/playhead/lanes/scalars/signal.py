@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead.signal import Signal
+from playhead.signal import Positions, Signal
+from playhead.signal.arrays import frozen, take
 
 
-class MetricSignal(Signal):
+class MetricSignal(Signal[float]):
     """The values of one metric with their steps and stamps.
+
+    Stamps increase within one process. Where several recorded the metric, two of them may have a stamp in common: both
+    values are there, and the one that comes last is the value at that time.
 
     Args:
         name: The metric.
@@ -22,21 +26,21 @@ class MetricSignal(Signal):
     def __init__(self, name: str, rows: Sequence[tuple[int, int, float | None]]) -> None:
         self.name = name
         stamps, steps, values = zip(*rows, strict=True) if rows else ((), (), ())
-        self._stamps = np.array(stamps, np.int64)
-        self._steps = np.array(steps, np.int64)
-        self._values = np.array(values, np.float64)
-        for array in (self._stamps, self._steps, self._values):
-            array.flags.writeable = False
-
-    @property
-    def values(self) -> NDArray[Any]:
-        """All values as float64."""
-        return self._values
+        self._stamps = frozen(np.array(stamps, np.int64))
+        self._steps = frozen(np.array(steps, np.int64))
+        self._values = frozen(np.array(values, np.float64))
 
     @property
     def timestamps(self) -> NDArray[np.int64]:
         """The stamps in nanoseconds."""
         return self._stamps
+
+    def _values_at(self, positions: Positions) -> NDArray[Any]:
+        return take(self._values, positions)
+
+    def _value_at(self, position: int) -> float:
+        value: float = self._values[position]
+        return value
 
     @property
     def times(self) -> NDArray[np.int64]:

@@ -1,0 +1,259 @@
+"""What samples are recorded on until they are sealed: one journal for all signals that are recorded together.
+
+A record of the journal is a signal's declaration, samples of one signal, or facts that do not change. Lanes say what
+samples look like; sealing reads the tape once and hands each lane its own. Closing and recovering after a crash are the
+same piece of code, so the way back from a crash is walked at every close.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import threading
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from playhead import clock, disk, strictjson
+from playhead.errors import Damaged, Forked
+from playhead.journal import JournalReader, JournalWriter
+from playhead.journal.segment import Buffer
+from playhead.writer import BackgroundWriter
+
+INTERVAL = 0.2  # seconds until a sample is in the kernel
+SYNC_NS = clock.SECOND // 2  # until it is on the medium
+
+_HEAD = struct.Struct("<BI")  # what a record holds, and the number of its signal
+_DECLARATION, _SAMPLES, _FACTS = 1, 2, 3
+
+_tapes: weakref.WeakSet[Tape] = weakref.WeakSet()
+
+
+class Declaration(NamedTuple):
+    """What a tape says of a signal before its first sample.
+
+    Attributes:
+        lane: Who can read its samples.
+        name: The signal's name.
+        facts: What the lane wants to know when it seals.
+    """
+
+    lane: str
+    name: str
+    facts: dict[str, Any]
+
+
+class Recorder(ABC):
+    """Collects the samples of one signal in memory, until the tape fetches them."""
+
+    @abstractmethod
+    def collected(self) -> tuple[int, Sequence[Buffer]] | None:
+        """Give how many samples were collected and their bytes; None where there are none. They stay collected."""
+
+    @abstractmethod
+    def written(self, count: int) -> None:
+        """Forget the oldest samples: they are on the tape."""
+
+    def settle(self) -> None:  # noqa: B027  most have nothing to wait for
+        """Wait until every sample appended so far is collected."""
+
+    def stop(self) -> None:  # noqa: B027  most have nothing to give back
+        """Give back threads and codecs; nothing more will be appended."""
+
+
+class Sealer(ABC):
+    """Turns the samples of one signal into the files that stay."""
+
+    @abstractmethod
+    def add(self, payload: memoryview) -> None:
+        """Take the bytes that the recorder once gave."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Put the files in their place, on the medium; the caller syncs the folder."""
+
+    @abstractmethod
+    def discard(self) -> None:
+        """Remove what was written so far."""
+
+
+class Tape:
+    """Records several signals into one journal, beside the thread that appends.
+
+    What is appended is in the kernel within a fifth of a second, where a kill of the process does not reach it, and on
+    the medium within about half a second more. An error of the background is raised by `check` at the next call.
+
+    Args:
+        folder: Where the journal is made.
+    """
+
+    def __init__(self, folder: disk.StrPath) -> None:
+        self._journal = JournalWriter(folder)
+        self._turn = threading.RLock()
+        self._recorders: list[Recorder] = []
+        self._synced_at = clock.elapsed_ns()
+        self._is_synced = True
+        me = weakref.ref(self)
+
+        def work() -> bool:
+            tape = me()
+            if tape is not None:
+                tape._round()
+            return False
+
+        self.writer = BackgroundWriter(work, INTERVAL, "playhead-tape", rest=0)
+        self._is_started = False
+        self._is_closed = False
+        _tapes.add(self)
+
+    def add(self, declaration: Declaration, recorder: Recorder) -> None:
+        """Take up a signal."""
+        with self._turn:
+            self._append(_DECLARATION, len(self._recorders), strictjson.encode(declaration._asdict()))
+            self._recorders.append(recorder)
+            if not self._is_started:
+                self.writer.start()
+                self._is_started = True
+
+    def note(self, facts: dict[str, Any]) -> None:
+        """Keep facts that do not change."""
+        with self._turn:
+            self._append(_FACTS, 0, strictjson.encode(facts))
+
+    def _append(self, what: int, number: int, *buffers: Buffer) -> None:
+        self._journal.append(_HEAD.pack(what, number), *buffers)
+        self._is_synced = False
+
+    def _round(self) -> None:
+        with self._turn:
+            self._fetch()
+            if not self._is_synced and clock.elapsed_ns() - self._synced_at >= SYNC_NS:
+                self._sync()
+
+    def _fetch(self) -> None:
+        for number, recorder in enumerate(self._recorders):
+            while (found := recorder.collected()) is not None:
+                count, buffers = found
+                self._append(_SAMPLES, number, *buffers)
+                recorder.written(count)
+
+    def _sync(self) -> None:
+        self._journal.sync()
+        self._synced_at, self._is_synced = clock.elapsed_ns(), True
+
+    def check(self) -> None:
+        """Raise what went wrong in the background since the last check."""
+        self.writer.check()
+
+    def flush(self, *, sync: bool = False) -> None:
+        """Wait until every sample appended so far is in the kernel, or with `sync` on the medium."""
+        self.check()
+        for recorder in list(self._recorders):
+            recorder.settle()
+        with self._turn:
+            self._fetch()
+            if sync and not self._is_synced:
+                self._sync()
+        self.writer.error = None
+
+    def close(self) -> None:
+        """Write everything down and give the journal back. Closing twice is fine.
+
+        Raises:
+            OSError: Not everything could be written. What could is on the tape; closing may be tried again.
+        """
+        if self._is_closed:
+            return
+        for recorder in self._recorders:
+            recorder.settle()
+        if self._is_started:
+            self.writer.stop()
+        with self._turn:
+            self._fetch()
+            if not self._is_synced:
+                self._sync()
+        self._let_go()
+
+    def abandon(self) -> None:
+        """Give the journal back as it is, with what is not written yet lost."""
+        self.writer.abandon()
+        with self._turn:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        self._is_closed = True
+        for recorder in self._recorders:
+            recorder.stop()
+        self._journal.close()
+
+    def __del__(self) -> None:
+        writer = getattr(self, "writer", None)
+        if writer is not None:  # else the journal could not even be opened
+            writer.abandon()
+
+
+def seal(folder: disk.StrPath, sealer_of: Callable[[Declaration], Sealer]) -> dict[str, Any]:
+    """Read a tape that nobody records on, and turn it into files.
+
+    Args:
+        folder: The tape.
+        sealer_of: Makes the sealer of a signal.
+
+    Returns:
+        The facts that were noted.
+
+    Raises:
+        Damaged: The tape has a hole; nothing was made.
+    """
+    sealers: list[Sealer] = []
+    facts: dict[str, Any] = {}
+    try:
+        with JournalReader(folder) as reader:
+            for record in reader.poll():
+                what, number = _HEAD.unpack_from(record.payload)
+                payload = memoryview(record.payload)[_HEAD.size :]
+                if what == _SAMPLES:
+                    sealers[number].add(payload)
+                elif what == _DECLARATION:
+                    sealers.append(sealer_of(Declaration(**strictjson.decode(bytes(payload)))))
+                else:
+                    facts |= strictjson.decode(bytes(payload))
+            if reader.damage:
+                found = reader.damage[0]
+                raise Damaged(found.path, "whole records", f"from byte {found.start} to {found.stop}: {found.reason}")
+        for sealer in sealers:
+            sealer.finish()
+    except BaseException:
+        for sealer in sealers:
+            sealer.discard()
+        raise
+    return facts
+
+
+def declarations(folder: disk.StrPath) -> list[Declaration]:
+    """List the signals on a tape, also while it is recorded."""
+    found = []
+    with JournalReader(folder) as reader:
+        for record in reader.poll():
+            if record.payload[0] == _DECLARATION:
+                found.append(Declaration(**strictjson.decode(record.payload[_HEAD.size :])))
+    return found
+
+
+def is_recorded(folder: disk.StrPath) -> bool:
+    """Tell whether somebody records on a tape."""
+    lock = Path(folder) / "writer.lock"
+    if not lock.exists():
+        return False
+    with disk.locked(lock, wait=False) as mine:
+        return not mine
+
+
+def _disown_in_child() -> None:
+    for tape in _tapes:
+        tape.writer.error = Forked("this recording belongs to the parent of this process; make one of your own")
+
+
+os.register_at_fork(after_in_child=_disown_in_child)
