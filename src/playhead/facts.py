@@ -19,7 +19,7 @@ from playhead.layout import Layout, RunFolder, check_run_id
 BEST = ("best_metric_name", "best_metric_mode", "best_metric_value", "best_metric_step")
 
 
-def write(path: Path, content: Mapping[str, Any], *, durable: bool = True, named: bool = True) -> None:
+def write(path: disk.StrPath, content: Mapping[str, Any], *, durable: bool = True, named: bool = True) -> None:
     """Write a JSON file of a run in one step; see `disk.replace`."""
     disk.replace(path, strictjson.encode(content, indent=True), durable=durable, named=named)
 
@@ -33,14 +33,15 @@ def create(path: Path, content: Mapping[str, Any]) -> None:
     disk.create(path, strictjson.encode(content, indent=True))
 
 
-def load(path: Path, *, required: bool = False) -> dict[str, Any]:
+def load(path: disk.StrPath, *, required: bool = False) -> dict[str, Any]:
     """Read a JSON file of a run; one that is missing is empty, unless it is required.
 
     Raises:
         Damaged: It is not a JSON object.
     """
     try:
-        data = path.read_bytes()
+        with open(path, "rb") as file:
+            data = file.read()
     except FileNotFoundError:
         if required:
             raise

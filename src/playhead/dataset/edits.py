@@ -1,0 +1,202 @@
+"""Later facts about episodes, kept beside them: recordings are never touched.
+
+`edits.jsonl` holds one JSON object a line, in order: `{"op": "set_static", "v": 1, "ep": uid, "data": {…}}`,
+`{"op": "drop", "v": 1, "ep": uid}` or `{"op": "undrop", …}`. The last word on an item counts, and the last on whether
+an episode is dropped. It lies in the folder of the dataset; one in the folder of an episode is read after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from playhead import disk, layout, strictjson
+from playhead.dataset.contract import Dataset
+from playhead.episode import DiskEpisode, Episode
+from playhead.episode.writer import _is_json
+from playhead.errors import Damaged, NotFound, WrongType
+from playhead.layout import DatasetFolder, EpisodeFolder
+from playhead.signal import Signal
+
+_VERSION = 1
+
+
+class EditedEpisode(Episode):
+    """An episode with edited items over the recorded ones.
+
+    Args:
+        episode: The recording.
+        edits: The items.
+    """
+
+    def __init__(self, episode: Episode, edits: Mapping[str, Any]) -> None:
+        self._episode = episode
+        self._edits = dict(edits)
+
+    @property
+    def signals(self) -> Mapping[str, Signal[Any]]:
+        """The signals, as recorded; one that an edit hides is refused when it is asked for."""
+        hidden = set(self._edits) & set(self._episode.signals)
+        return _Guarded(self._episode.signals, hidden) if hidden else self._episode.signals
+
+    @property
+    def static(self) -> dict[str, Any]:
+        """The items with the edits applied."""
+        return self._episode.static | self._edits
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Identity and provenance, as recorded."""
+        return self._episode.meta
+
+    @property
+    def duration_ns(self) -> int:
+        """The time from the first sample of all to the last."""
+        return self._episode.duration_ns
+
+
+class _Guarded(dict[str, Signal[Any]]):
+    """Signals of which some share their name with an edited item: nobody could tell which is meant."""
+
+    def __init__(self, signals: Mapping[str, Signal[Any]], hidden: set[str]) -> None:
+        super().__init__(signals)
+        self._hidden = hidden
+
+    def __getitem__(self, name: str) -> Signal[Any]:
+        if name in self._hidden:
+            raise WrongType(f"an edit sets the static item {name!r}, which is also a signal; undo it in edits.jsonl")
+        return super().__getitem__(name)
+
+
+class EditedDataset(Dataset):
+    """A dataset with its edits applied. Each edit is written down, and gives a new view; the old one stays as it is.
+
+    Args:
+        source: The recordings.
+        folder: Where `edits.jsonl` lies.
+
+    Raises:
+        Damaged: A line cannot be understood; the message says which.
+    """
+
+    def __init__(self, source: Dataset, folder: disk.StrPath) -> None:
+        self._source = source
+        self._folder = DatasetFolder(Path(folder))
+        self._items: dict[str, dict[str, Any]] = {}
+        self._dropped: set[str] = set()
+        self._read(self._folder.edits)
+        self._kept: list[int] | None = None
+        self._in_folders_read = False
+
+    def _read(self, path: Path) -> None:
+        try:
+            lines = path.read_bytes().splitlines()
+        except FileNotFoundError:
+            return
+        for number, line in enumerate(lines, 1):
+            try:
+                self._apply(strictjson.decode(line))
+            except (strictjson.JSONDecodeError, WrongType) as error:
+                raise Damaged(
+                    f"{path}:{number}", "an edit", f"{line[:80]!r} ({error})", "Mend or remove the line"
+                ) from error
+
+    def _apply(self, record: Any) -> None:
+        match record:
+            case {"op": "set_static", "v": 1, "ep": str(uid), "data": dict(data)} if _is_json(_without_none(data)):
+                self._items.setdefault(uid, {}).update(data)
+            case {"op": "drop", "v": 1, "ep": str(uid)}:
+                self._dropped.add(uid)
+            case {"op": "undrop", "v": 1, "ep": str(uid)}:
+                self._dropped.discard(uid)
+            case _:
+                raise WrongType("no edit that this version knows")
+
+    def _positions(self) -> list[int]:
+        if self._kept is None:
+            if not self._in_folders_read:
+                self._in_folders_read = True
+                for episode in self._source if self._has_logs_in_folders() else ():
+                    if isinstance(episode, DiskEpisode):
+                        self._read(EpisodeFolder(str(episode.path)).edits)
+            self._kept = [
+                position
+                for position in range(len(self._source))
+                if not self._dropped or self._source[position].uid not in self._dropped
+            ]
+        return self._kept
+
+    def _has_logs_in_folders(self) -> bool:
+        return next(self._folder.path.glob(f"*/*/{layout.EDITS}"), None) is not None
+
+    def __len__(self) -> int:
+        return len(self._positions())
+
+    def _episode_at(self, position: int) -> Episode:
+        episode = self._source[self._positions()[position]]
+        edits = self._items.get(episode.uid or "") if self._items else None
+        return EditedEpisode(episode, edits) if edits else episode
+
+    @property
+    def source(self) -> Dataset:
+        """The recordings, without edits."""
+        return self._source
+
+    @property
+    def dropped(self) -> frozenset[str]:
+        """The uids of the episodes that are dropped."""
+        self._positions()
+        return frozenset(self._dropped)
+
+    def set_static(self, uid: str, data: Mapping[str, Any]) -> Self:
+        """Set items of an episode, over the recorded ones.
+
+        Raises:
+            NotFound: No episode has this uid.
+            WrongType: An item cannot be kept as JSON.
+        """
+        if not isinstance(data, dict) or not _is_json(data):
+            raise WrongType("edited items are a dict that is JSON-serializable: text, numbers, booleans, lists, dicts")
+        return self._write({"op": "set_static", "v": _VERSION, "ep": uid, "data": strictjson.plain(data)})
+
+    def drop(self, uid: str) -> Self:
+        """Leave an episode out; its recording stays.
+
+        Raises:
+            NotFound: No episode has this uid.
+        """
+        return self._write({"op": "drop", "v": _VERSION, "ep": uid})
+
+    def undrop(self, uid: str) -> Self:
+        """Take an episode in again.
+
+        Raises:
+            NotFound: No episode has this uid.
+        """
+        return self._write({"op": "undrop", "v": _VERSION, "ep": uid})
+
+    def _write(self, record: dict[str, Any]) -> Self:
+        if not any(episode.uid == record["ep"] for episode in self._source):
+            raise NotFound(
+                f"no episode with the uid {record['ep']!r} among the {len(self._source)} of {self._folder.path}"
+            )
+        log = disk.Appender(self._folder.edits, exclusive=False)
+        try:
+            log.append(strictjson.encode(record) + b"\n")
+            log.sync()
+        finally:
+            log.close()
+        return self._again()
+
+    def _again(self) -> Self:
+        return type(self)(self._source, self._folder.path)
+
+
+def _without_none(value: Any) -> Any:
+    """Let the null of other programs pass as a value."""
+    if isinstance(value, dict):
+        return {key: _without_none(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_none(item) for item in value]
+    return "" if value is None else value

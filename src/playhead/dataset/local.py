@@ -1,0 +1,126 @@
+"""LocalDataset: episodes in a folder, in blocks of a thousand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from playhead import disk
+from playhead.dataset.contract import Dataset, DatasetWriter
+from playhead.dataset.edits import EditedDataset
+from playhead.episode import DiskEpisode, DiskEpisodeWriter, Unfinished
+from playhead.episode.writer import ABORTED
+from playhead.errors import Exists, NotFound
+from playhead.layout import DatasetFolder
+
+
+class LocalDataset(Dataset):
+    """The finished episodes of a folder, as they were when it was opened. A folder that is missing is empty.
+
+    Args:
+        root: The folder, of Playhead or of any generation of Positronic.
+    """
+
+    def __init__(self, root: disk.StrPath) -> None:
+        self._folder = DatasetFolder(Path(root))
+        self._numbers: list[int] = []
+        self._unfinished: list[int] = []
+        for number in self._folder.numbers():
+            is_unfinished = self._folder.episode(number).is_unfinished()
+            (self._unfinished if is_unfinished else self._numbers).append(number)
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self._folder.path
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def _episode_at(self, position: int) -> DiskEpisode:
+        return DiskEpisode(self._folder.episode(self._numbers[position]).root)
+
+    @property
+    def unfinished(self) -> list[Unfinished]:
+        """The episodes whose recording has not come to its end; `recover()` makes a normal one of each."""
+        return [Unfinished(self._folder.episode(number).path) for number in self._unfinished]
+
+    @property
+    def edited(self) -> EditedDataset:
+        """The same episodes with the later facts of `edits.jsonl` applied."""
+        return EditedDataset(self, self.path)
+
+    def by_uid(self, uid: str) -> DiskEpisode:
+        """Find an episode by its identity.
+
+        Raises:
+            NotFound: There is none.
+        """
+        for position in range(len(self)):
+            episode = self._episode_at(position)
+            if episode.uid == uid:
+                return episode
+        raise NotFound(f"no episode with the uid {uid!r} among the {len(self)} of {self.path}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path,)
+
+    def __repr__(self) -> str:
+        more = f", {len(self._unfinished)} unfinished" if self._unfinished else ""
+        return f"<{type(self).__name__} {os.fspath(self.path)}, {len(self)} episodes{more}>"
+
+
+class LocalDatasetWriter(DatasetWriter):
+    """Records episodes into a folder; several processes may at once. A number is never used twice.
+
+    Args:
+        root: The folder, made by the first episode.
+    """
+
+    def __init__(self, root: disk.StrPath) -> None:
+        self._folder = DatasetFolder(Path(root))
+        self._next = self._folder.highest() + 1
+
+    def new_episode(
+        self,
+        *,
+        uid: str | None = None,
+        created_ts_ns: int | None = None,
+        run_id: str | None = None,
+        notify: Callable[[DiskEpisodeWriter, str], None] | None = None,
+    ) -> DiskEpisodeWriter:
+        """Begin an episode.
+
+        Args:
+            uid: Its identity; without it, a new one.
+            created_ts_ns: When it began, for recordings that come from elsewhere.
+            run_id: The run that records it.
+            notify: Called with the writer and `finished`, `unfinished` or `aborted` at its end.
+        """
+        while True:
+            number, self._next = self._next, self._next + 1
+            ended: list[DiskEpisodeWriter] = []
+
+            def at_end(outcome: str, number: int = number, ended: list[DiskEpisodeWriter] = ended) -> None:
+                if outcome == ABORTED:
+                    disk.make_folder(self._folder.tombstone(number))
+                if notify is not None:
+                    notify(ended[0], outcome)
+
+            try:
+                writer = DiskEpisodeWriter(
+                    self._folder.episode(number).path,
+                    uid=uid,
+                    created_ts_ns=created_ts_ns,
+                    run_id=run_id,
+                    notify=at_end,
+                )
+            except Exists:
+                continue  # another process was quicker
+            ended.append(writer)
+            return writer
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {os.fspath(self._folder.path)}, next episode {self._next}>"

@@ -1,0 +1,96 @@
+"""Which lane holds a signal of an episode: how it is recorded, sealed and read."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from playhead.errors import BadName, WrongType
+from playhead.layout import EpisodeFolder
+from playhead.signal import Signal
+from playhead.tape import Declaration, Sealer, Tape
+
+VECTORS, VIDEO = "vectors", "video"
+
+
+class Appending(Protocol):
+    """What records one signal."""
+
+    def append(self, data: Any, ts_ns: int) -> None:
+        """Take a sample."""
+
+
+def choose(data: Any) -> str:
+    """Choose the lane of a signal by its first value: colour images are video, all else is not."""
+    is_image = isinstance(data, np.ndarray) and data.dtype == np.uint8 and data.ndim == 3 and data.shape[2] == 3
+    return VIDEO if is_image else VECTORS
+
+
+def begin(lane: str, tape: Tape, name: str, options: dict[str, Any], data: Any, ts_ns: int) -> Appending:
+    """Take up a signal by its first sample; where that is refused, the tape hears nothing of it.
+
+    Args:
+        lane: `vectors` or `video`.
+        tape: Where it goes.
+        name: The signal.
+        options: How a video is encoded; see `VideoSignalWriter`.
+        data: The first value.
+        ts_ns: Its time.
+    """
+    if lane == VIDEO:
+        return _begin_video(tape, name, options, data, ts_ns)
+    from playhead.lanes.vectors import VectorRecorder
+
+    if options:
+        raise WrongType(f"the signal {name!r} is no video and takes no {', '.join(options)}; say lane='video'")
+    recorder = VectorRecorder(tape, name)
+    recorder.append(data, ts_ns)
+    return recorder
+
+
+def _begin_video(tape: Tape, name: str, options: dict[str, Any], data: Any, ts_ns: int) -> Appending:
+    from playhead.lanes.video import Encoding, VideoRecorder
+
+    recorder = VideoRecorder(Encoding(**options), tape.check)
+    try:
+        recorder.append(data, ts_ns)
+        tape.add(Declaration(VIDEO, name, recorder.encoding.facts()), recorder)
+    except BaseException:
+        recorder.stop()
+        raise
+    return recorder
+
+
+def check(lane: str | None) -> str | None:
+    """Check the name of a lane.
+
+    Raises:
+        BadName: An episode has no such lane.
+    """
+    if lane not in (None, VECTORS, VIDEO):
+        raise BadName(f"an episode has the lanes {VECTORS!r} and {VIDEO!r}, not {lane!r}")
+    return lane
+
+
+def sealer(declaration: Declaration, folder: EpisodeFolder) -> Sealer:
+    """Make what turns a signal on a tape into files."""
+    name = declaration.name
+    if declaration.lane == VIDEO:
+        from playhead.lanes.video import VideoSealer
+
+        return VideoSealer(declaration, folder.video(name), folder.frames(name))
+    from playhead.lanes.vectors import VectorSealer
+
+    return VectorSealer(declaration, folder.vector(name), keep_empty=False)
+
+
+def signal(folder: EpisodeFolder, name: str, *, is_video: bool) -> Signal[Any]:
+    """Open a signal; nothing is read yet."""
+    if is_video:
+        from playhead.lanes.video import VideoSignal
+
+        return VideoSignal(folder.video(name), folder.frames(name))
+    from playhead.lanes.vectors import SimpleSignal
+
+    return SimpleSignal(folder.vector(name))

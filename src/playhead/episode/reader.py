@@ -1,0 +1,141 @@
+"""DiskEpisode: an episode in a folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from playhead import disk, facts, strictjson
+from playhead.episode import lanes
+from playhead.episode.contract import Episode
+from playhead.errors import Damaged, NotFound
+from playhead.layout import EpisodeFolder
+from playhead.signal import Signal
+
+
+class DiskEpisode(Episode):
+    """An episode that lies in a folder, of Playhead or of any generation of Positronic.
+
+    Args:
+        directory: The folder.
+
+    Raises:
+        NotFound: There is no such folder.
+        Damaged: A video has no index.
+    """
+
+    def __init__(self, directory: disk.StrPath) -> None:
+        self._folder = EpisodeFolder(os.fspath(directory))
+        try:
+            self._files = self._folder.signals()
+        except FileNotFoundError:
+            raise NotFound(f"no episode at {directory}: there is no such folder") from None
+        self._signals = _Signals(self._folder, self._files)
+        self._static: dict[str, Any] | None = None
+        self._meta: dict[str, Any] | None = None
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self._folder.path
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether the recording was cut short and is not recovered yet."""
+        return self._folder.is_unfinished()
+
+    @property
+    def signals(self) -> Mapping[str, Signal[Any]]:
+        """The signals by name; none is read before it is used."""
+        return self._signals
+
+    @property
+    def static(self) -> dict[str, Any]:
+        """The items that do not change."""
+        if self._static is None:
+            self._static = _decoded(facts.load(self._folder.static))
+        return dict(self._static)
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Identity and provenance. A folder that has no `uid` gets one from the time at which it was made."""
+        meta = dict(self._stored_meta())
+        meta.pop("duration_ns", None)
+        if "uid" not in meta and "created_ts_ns" in meta:
+            meta["uid"] = f"ts-{meta['created_ts_ns']}"
+        meta["path"] = os.fspath(self.path)
+        return meta
+
+    @property
+    def duration_ns(self) -> int:
+        """The time from the first sample of all to the last; known without reading signals where the folder says so."""
+        duration = self._stored_meta().get("duration_ns")
+        return duration if isinstance(duration, int) else self._measured_duration()
+
+    def _measured_duration(self) -> int:
+        return super().duration_ns
+
+    @property
+    def created_ts_ns(self) -> int | None:
+        """When the recording began, as far as it is known."""
+        created = self._stored_meta().get("created_ts_ns")
+        return created if isinstance(created, int) else None
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of its files."""
+        return sum(entry.stat().st_size for entry in os.scandir(self.path) if entry.is_file())
+
+    def _stored_meta(self) -> dict[str, Any]:
+        if self._meta is None:
+            self._meta = facts.load(self._folder.meta)
+        return self._meta
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path,)
+
+
+class _Signals(Mapping[str, Signal[Any]]):
+    """The signals of a folder, each opened when it is asked for."""
+
+    def __init__(self, folder: EpisodeFolder, files: dict[str, bool]) -> None:
+        self._folder = folder
+        self._files = files
+        self._opened: dict[str, Signal[Any]] = {}
+
+    def __getitem__(self, name: str) -> Signal[Any]:
+        if name not in self._opened:
+            self._opened[name] = lanes.signal(self._folder, name, is_video=self._files[name])
+        return self._opened[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._files
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+
+def _decoded(value: Any) -> Any:
+    """Undo what JSON cannot hold: numbers that are not finite, and bytes as other programs write them."""
+    if isinstance(value, dict):
+        if set(value) == {"__bytes_b64__"}:
+            return _bytes(value["__bytes_b64__"])
+        return {key: _decoded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_decoded(item) for item in value]
+    return strictjson.restore(value)
+
+
+def _bytes(text: Any) -> bytes:
+    import base64
+    import binascii
+
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, TypeError, ValueError) as error:
+        raise Damaged("static.json", "bytes in base 64", str(error)) from error

@@ -1,0 +1,34 @@
+"""From tape to files: the end of every recording, and the way back from a crash."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from playhead import disk, facts, tape
+from playhead.episode import lanes
+from playhead.episode.reader import DiskEpisode
+from playhead.layout import EpisodeFolder
+
+
+def seal(folder: EpisodeFolder, *, finished: bool) -> None:
+    """Make an episode's files from its tape. Doing it again after a crash in the middle is fine.
+
+    Args:
+        folder: The episode; nobody records into it any more.
+        finished: Whether it is whole; else it stays marked as unfinished.
+
+    Raises:
+        Damaged: The tape cannot be read; everything is as it was.
+    """
+    if folder.tape.exists():
+        static: dict[str, Any] = tape.seal(folder.tape, lambda declaration: lanes.sealer(declaration, folder))
+        facts.write(folder.static, static, named=False)
+    duration = DiskEpisode(folder.path)._measured_duration()
+    facts.write(folder.meta, facts.load(folder.meta) | {"duration_ns": duration}, named=False)
+    disk.sync_folder(folder.path)
+    if finished:
+        disk.remove(folder.unfinished)
+        disk.sync_folder(folder.path)
+    with contextlib.suppress(FileNotFoundError):
+        disk.remove_tree(folder.tape)

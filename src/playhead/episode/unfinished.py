@@ -1,0 +1,87 @@
+"""Episodes that were cut short, and what becomes of them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Any
+
+from playhead import disk, facts, tape
+from playhead.episode.reader import DiskEpisode
+from playhead.episode.sealing import seal
+from playhead.errors import NotFound, StoreLocked
+from playhead.layout import EpisodeFolder
+
+
+class Unfinished:
+    """An episode whose recording has not come to its end: it is still going on, was left by an exception, or died.
+
+    Args:
+        path: Its folder.
+    """
+
+    def __init__(self, path: disk.StrPath) -> None:
+        self._folder = EpisodeFolder(os.fspath(path))
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self._folder.path
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Identity and provenance, as far as they were written."""
+        return facts.load(self._folder.meta)
+
+    @property
+    def uid(self) -> str | None:
+        """The identity of the recording."""
+        uid = self.meta.get("uid")
+        return None if uid is None else str(uid)
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether a process is recording it now."""
+        return tape.is_recorded(self._folder.tape)
+
+    @property
+    def signals(self) -> list[str]:
+        """The signals of which something was recorded."""
+        on_tape: list[str] = []
+        with contextlib.suppress(NotFound):
+            on_tape = [declaration.name for declaration in tape.declarations(self._folder.tape)]
+        return sorted({*on_tape, *self._folder.signals()})
+
+    def recover(self) -> DiskEpisode:
+        """Make a normal episode of what was recorded.
+
+        Returns:
+            The episode.
+
+        Raises:
+            StoreLocked: It is still being recorded.
+            Damaged: What was recorded cannot be read; it is left as it is.
+        """
+        if self.is_recorded:
+            raise StoreLocked(f"the episode {self.path} is still being recorded; close its writer first")
+        if not self.path.is_dir():
+            raise NotFound(f"no episode at {self.path}: it was removed")
+        seal(self._folder, finished=True)
+        return DiskEpisode(self.path)
+
+    def discard(self) -> None:
+        """Remove what was recorded, for good.
+
+        Raises:
+            StoreLocked: It is still being recorded.
+        """
+        if self.is_recorded:
+            raise StoreLocked(f"the episode {self.path} is still being recorded; abort its writer")
+        hidden = disk.temporary_beside(self.path)
+        disk.rename(self.path, hidden)
+        disk.remove_tree(hidden)
+
+    def __repr__(self) -> str:
+        state = "being recorded" if self.is_recorded else "call recover()"
+        return f"<Unfinished {os.fspath(self.path)}, {', '.join(self.signals) or 'no signals'}; {state}>"
