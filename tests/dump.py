@@ -15,6 +15,7 @@ QUERIES = {
     "values": "SELECT id, run_values.key, number, text FROM runs JOIN run_values ON run = runs.key ORDER BY 1, 2",
     "tags": "SELECT id, tag FROM runs JOIN run_tags ON run = runs.key ORDER BY 1, 2",
     "media": "SELECT id, ts_ns, step, kind, media.key, path, caption FROM runs JOIN media ON run = runs.key ORDER BY 1, 2",
+    "episodes": "SELECT * FROM episode_folders ORDER BY dataset, number",
     "sources": "SELECT id, part, offset, last_ns, last_step, bad_lines FROM runs JOIN sources ON run = runs.key "
     "WHERE offset > 0 ORDER BY 1, 2",
     "series": "SELECT id, series.name, stage, part, points, last_ns, last_step, last_value, min_value, min_step, max_value, "

@@ -76,7 +76,7 @@ def _open_for_recording(layout: Layout) -> Store:
     if not filesystem.is_writable(layout.root):
         raise ReadOnly(f"the store {layout.root} cannot be written; open it with mode='r' to read it")
     with disk.locked(layout.marker):
-        if not layout.database.exists() and any(True for _ in layout.run_folders()):
+        if not layout.database.exists() and (layout.datasets() or any(True for _ in layout.run_folders())):
             _build(layout, list)
         database = _database(layout)
         database.prepare()

@@ -35,6 +35,7 @@ from playhead.writer import BackgroundWriter
 if TYPE_CHECKING:
     from playhead.capture.console import ConsoleCapture
     from playhead.capture.system import SystemSampler
+    from playhead.episode import DiskEpisodeWriter
     from playhead.lanes.scalars.signal import MetricSignal
 
 INDEX_SECONDS = 0.5
@@ -188,6 +189,22 @@ class RunWriter(Run):
             self._folder.summary,
             {"best_metric_name": layout.check_label(name, "metric name"), "best_metric_mode": mode},
         )
+
+    def new_episode(self, dataset: str, *, uid: str | None = None) -> DiskEpisodeWriter:
+        """Begin an episode of this run in a dataset of the store; the writer is a context manager.
+
+        Args:
+            dataset: The name of the dataset, made by its first episode.
+            uid: The episode's identity; without it, a new one.
+
+        Raises:
+            Closed: The run has ended.
+        """
+        self._check()
+        from playhead import datasets
+
+        name = layout.check_name(dataset, "dataset name")
+        return datasets.open_dataset(self._home, name).new_episode(uid=uid, run_id=self.id)
 
     def flush(self, *, sync: bool = False) -> None:
         """Bring the catalogue up to date with all that was logged.

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from playhead import claims, disk, facts
+from playhead import claims, disk, episode_index, facts
 from playhead.catalog import runs as catalog_runs
 from playhead.claims import EDITING, Claim
 from playhead.errors import Damaged
@@ -33,6 +33,7 @@ def recover(home: Home) -> list[str]:
     """
     claims.sweep(home.layout)
     settled = [run_id for path in claims.paths(home.layout) if (run_id := _warned(recover_claim, home, path))]
+    episode_index.settle(home)
     with home.database.read() as connection:
         running = catalog_runs.running(connection)
     return settled + [run_id for run_id, run_dir in running if _warned(_end_unclaimed, home, run_id, run_dir)]
@@ -132,7 +133,7 @@ def index_part(home: Home, key: int, folder: RunFolder, part: int, *, mend: bool
 
 
 def fill(home: Home, layout: Layout, progress: Callable[[Iterable[RunFolder]], Iterable[RunFolder]]) -> list[Damaged]:
-    """Index every run folder into an empty catalogue.
+    """Index every run folder and every episode into an empty catalogue.
 
     Args:
         home: The store with the new catalogue.
@@ -154,6 +155,7 @@ def fill(home: Home, layout: Layout, progress: Callable[[Iterable[RunFolder]], I
                     _add(home, folder, seen)
                 except Damaged as problem:
                     problems.append(problem)
+    episode_index.fill(home)
     return problems
 
 

@@ -188,8 +188,10 @@ class Run:
 
     @property
     def episodes(self) -> Sequence[Any]:
-        """The episodes recorded by this run, in order of start."""
-        return ()
+        """The episodes that this run recorded and finished, in order of time."""
+        from playhead import datasets
+
+        return datasets.of_run(self._home, self.id)
 
     def summary(self, values: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
         """Give the summary values, after setting those that are given.

@@ -20,11 +20,14 @@ from playhead.claims import Claim
 from playhead.errors import Closed, Exists, NotAStore, PlayheadError, ReadOnly, StoreLocked, WrongType
 from playhead.layout import RunFolder
 from playhead.recording import Options, RunWriter
+from playhead.ref import EpisodeRef
 from playhead.run import Home, Run
 from playhead.runs import Runs
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from playhead.datasets import StoredDataset
 
 FORMAT = 1
 NEEDED_VERSION = "0.1.0"
@@ -209,7 +212,7 @@ class Store:
 
         Args:
             query: A SELECT, with `?` or `:name` for parameters. Tables: runs, series, points, run_values, run_tags,
-                media; views: experiments, metrics.
+                media, episode_folders; views: experiments, metrics.
             parameters: Their values.
             timeout: Seconds after which the query is stopped.
 
@@ -224,6 +227,38 @@ class Store:
         from playhead import arrow
 
         return arrow.table(*readonly.query(self._home.database, query, parameters, timeout=timeout))
+
+    @property
+    def datasets(self) -> list[str]:
+        """The names of the datasets."""
+        self._check()
+        return self._home.layout.datasets()
+
+    def dataset(self, name: str) -> StoredDataset:
+        """Open a dataset of episodes, to read and to record; the first episode makes it.
+
+        Args:
+            name: Its name.
+
+        Raises:
+            BadName: The name cannot be stored.
+        """
+        self._check()
+        from playhead import datasets
+
+        return datasets.open_dataset(self._home, layout.check_name(name, "dataset name"))
+
+    def resolve(self, ref: str) -> Any:
+        """Give the value at an address such as `ep://teleop/{uid}/joint/17`.
+
+        Raises:
+            BadRef: The text is no address.
+            NotFound: Nothing is there; the message says what is missing.
+        """
+        self._check()
+        from playhead import datasets
+
+        return datasets.resolve(self._home, EpisodeRef.parse(ref))
 
     def purge(self, *, older_than: float = 0.0) -> list[str]:
         """Empty the recycle bin: remove for good what was deleted, and nothing else.

@@ -19,7 +19,13 @@ Step = Callable[[Connection], None]
 
 FIRST = "ground"  # the tables of format 1, before any step
 
-STEPS: tuple[Step, ...] = ()
+
+def add_episode_folders(connection: Connection) -> None:
+    """Make room for what lies in datasets."""
+    schema.episode_folders.create(connection)
+
+
+STEPS: tuple[Step, ...] = (add_episode_folders,)
 
 
 def is_new(connection: Connection) -> bool:

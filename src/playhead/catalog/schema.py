@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import (
+    Boolean,
     CheckConstraint,
     Column,
     ForeignKey,
@@ -129,6 +130,26 @@ media = Table(
     Column("key", Text, nullable=False),
     Column("path", Text, nullable=False),
     Column("caption", Text),
+    sqlite_with_rowid=False,
+)
+
+# What lies in the datasets of the store; signals (name to lane) and static items as JSON.
+episode_folders = Table(
+    "episode_folders",
+    metadata,
+    Column("dataset", Text, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("uid", Text),
+    Column("run_id", Text),
+    Column("folder", Text, nullable=False),
+    Column("created_ns", Integer),
+    Column("duration_ns", Integer),
+    Column("finished", Boolean, nullable=False),
+    Column("signals", Text, nullable=False, server_default="{}"),
+    Column("static", Text, nullable=False, server_default="{}"),
+    Index("idx_episode_folders_uid", "uid"),
+    Index("idx_episode_folders_run", "run_id", "created_ns"),
+    Index("idx_episode_folders_unfinished", "dataset", sqlite_where=text("NOT finished")),
     sqlite_with_rowid=False,
 )
 

@@ -1,0 +1,151 @@
+"""The datasets of a store: folders of episodes that the catalogue lists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+from playhead import episode_index
+from playhead.catalog import episodes as catalog_episodes
+from playhead.dataset import DatasetWriter, EditedDataset, LocalDataset, LocalDatasetWriter
+from playhead.episode import DiskEpisode, DiskEpisodeWriter, Unfinished
+from playhead.errors import NotFound, OutOfRange, ReadOnly
+from playhead.ref import EpisodeRef
+from playhead.run import Home
+
+
+class StoredDataset(EditedDataset, DatasetWriter):
+    """A dataset of a store: the finished episodes with their edits applied, as they are now, and a place for new ones.
+
+    Made by `store.dataset(name)`. `drop`, `undrop` and `set_static` write an edit and give a new view; `unfinished`
+    lists what was cut short.
+    """
+
+    def __init__(self, home: Home, name: str) -> None:
+        self._home = home
+        self.name = name
+        self._place = home.layout.dataset(name)
+        self._recordings = LocalDataset(self._place.path)
+        super().__init__(self._recordings, self._place.path)
+        self._writer: LocalDatasetWriter | None = None
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self._place.path
+
+    def new_episode(
+        self, *, uid: str | None = None, created_ts_ns: int | None = None, run_id: str | None = None
+    ) -> DiskEpisodeWriter:
+        """Begin an episode; the writer is a context manager.
+
+        Args:
+            uid: Its identity; without it, a new one.
+            created_ts_ns: When it began, for recordings that come from elsewhere.
+            run_id: The run that records it; `run.new_episode` fills it in.
+
+        Raises:
+            ReadOnly: The store is open for reading.
+        """
+        if self._home.database.mode != "a":
+            raise ReadOnly(f"the store {self._home.layout.root} is open for reading; open it with mode='a' to record")
+        if self._writer is None:
+            self._writer = LocalDatasetWriter(self.path)
+        writer = self._writer.new_episode(uid=uid, created_ts_ns=created_ts_ns, run_id=run_id, notify=self._ended)
+        episode_index.update(self._home, self.name, [int(writer.path.name)])
+        return writer
+
+    def _ended(self, writer: DiskEpisodeWriter, _outcome: str) -> None:
+        episode_index.update(self._home, self.name, [int(writer.path.name)])
+
+    @property
+    def unfinished(self) -> list[Unfinished]:
+        """The episodes whose recording has not come to its end; `recover()` makes a normal one of each."""
+        return [CataloguedUnfinished(self._home, self.name, found.path) for found in self._recordings.unfinished]
+
+    def by_uid(self, uid: str) -> DiskEpisode:
+        """Find an episode by its identity, dropped or not.
+
+        Raises:
+            NotFound: There is none.
+        """
+        with self._home.database.read() as connection:
+            known = catalog_episodes.by_uid(connection, self.name, uid)
+        if known is None:
+            return self._recordings.by_uid(uid)
+        return DiskEpisode(self._place.episode(known.number).path)
+
+    def ref(self, uid: str, signal: str, position: int) -> EpisodeRef:
+        """Give the address of a sample; `str()` of it goes into files and messages."""
+        return EpisodeRef(self.name, uid, signal, position)
+
+    def reload(self) -> Self:
+        """Look again at what is there."""
+        return type(self)(self._home, self.name)
+
+    def _again(self) -> Self:
+        return self.reload()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return EditedDataset, (self._recordings, self.path)
+
+    def __repr__(self) -> str:
+        more = f", {len(self._recordings.unfinished)} unfinished" if self._recordings.unfinished else ""
+        dropped = f", {len(self.dropped)} dropped" if self.dropped else ""
+        return f"<Dataset {self.name!r} of {self._home.layout.root}, {len(self)} episodes{more}{dropped}>"
+
+
+class CataloguedUnfinished(Unfinished):
+    """An unfinished episode of a store; the catalogue hears what becomes of it."""
+
+    def __init__(self, home: Home, dataset: str, path: Path) -> None:
+        super().__init__(path)
+        self._home = home
+        self._dataset = dataset
+
+    def recover(self) -> DiskEpisode:
+        """Make a normal episode of what was recorded; see `Unfinished.recover`."""
+        try:
+            return super().recover()
+        finally:
+            episode_index.update(self._home, self._dataset, [int(self.path.name)])
+
+    def discard(self) -> None:
+        """Remove what was recorded, for good."""
+        super().discard()
+        episode_index.update(self._home, self._dataset, [int(self.path.name)])
+
+
+def open_dataset(home: Home, name: str) -> StoredDataset:
+    """Open a dataset; where the store can be written, the catalogue first learns what it does not know yet.
+
+    Folders appear without a word from us: copied by hand, or made just before a crash.
+    """
+    if home.database.mode == "a":
+        episode_index.reconcile(home, name)
+    return StoredDataset(home, name)
+
+
+def of_run(home: Home, run_id: str) -> list[DiskEpisode]:
+    """Open the finished episodes that a run recorded, in order of time."""
+    with home.database.read() as connection:
+        rows = catalog_episodes.of_run(connection, run_id)
+    found = [home.layout.dataset(row.dataset).episode(row.number) for row in rows]
+    return [DiskEpisode(folder.path) for folder in found if folder.path.is_dir() and not folder.is_unfinished()]
+
+
+def resolve(home: Home, ref: EpisodeRef) -> Any:
+    """Give the value of a sample.
+
+    Raises:
+        NotFound: There is no such dataset, episode, signal or sample.
+    """
+    if ref.dataset not in home.layout.datasets():
+        raise NotFound.among("dataset", ref.dataset, home.layout.datasets())
+    episode = StoredDataset(home, ref.dataset).by_uid(ref.uid)
+    if ref.signal not in episode.signals:
+        raise NotFound.among("signal", ref.signal, episode.signals)
+    try:
+        return episode.signals[ref.signal][ref.index][0]
+    except OutOfRange as error:
+        raise NotFound(f"no sample {ref}: {error}") from error

@@ -1,0 +1,89 @@
+"""The episodes of a store in its catalogue, as their folders say. Light: a command that lists runs loads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from playhead import facts, strictjson
+from playhead.catalog import episodes as catalog_episodes
+from playhead.catalog.episodes import EpisodeFacts
+from playhead.errors import Damaged
+from playhead.layout import DatasetFolder, Layout
+from playhead.run import Home
+
+
+def reconcile(home: Home, name: str) -> None:
+    """Bring the catalogue up to date with the folder of a dataset, of which some episodes may be new or gone."""
+    folder = home.layout.dataset(name)
+    with home.database.read() as connection:
+        known = {row.number: row.finished for row in catalog_episodes.of_dataset(connection, name)}
+    there = list(folder.numbers())
+    changed = [number for number in there if not known.get(number, False)]
+    gone = known.keys() - set(there)
+    if changed or gone:
+        update(home, name, [*changed, *gone])
+
+
+def update(home: Home, name: str, numbers: Iterable[int]) -> None:
+    """Bring the catalogue up to date with the folders of some episodes."""
+    folder = home.layout.dataset(name)
+    found: list[EpisodeFacts] = []
+    gone: list[int] = []
+    for number in numbers:
+        facts_found = _facts(home.layout, name, folder, number)
+        if facts_found is None:
+            gone.append(number)
+        else:
+            found.append(facts_found)
+    with home.database.write() as connection:
+        catalog_episodes.put(connection, found)
+        catalog_episodes.remove(connection, name, gone)
+
+
+def _facts(layout: Layout, name: str, dataset: DatasetFolder, number: int) -> EpisodeFacts | None:
+    folder = dataset.episode(number)
+    if not folder.path.is_dir():
+        return None
+    try:
+        meta = facts.load(folder.meta)
+        static = facts.load(folder.static)
+        signals = {signal: "video" if is_video else "vectors" for signal, is_video in folder.signals().items()}
+    except Damaged:
+        meta, static, signals = {}, {}, {}  # listed all the same; whoever opens it hears what is wrong
+    uid = meta.get("uid", f"ts-{meta['created_ts_ns']}" if "created_ts_ns" in meta else None)
+    return EpisodeFacts(
+        dataset=name,
+        number=number,
+        uid=None if uid is None else str(uid),
+        run_id=_text(meta.get("run_id")),
+        folder=layout.relative(folder.path),
+        created_ns=_integer(meta.get("created_ts_ns")),
+        duration_ns=_integer(meta.get("duration_ns")),
+        finished=not folder.is_unfinished(),
+        signals=strictjson.encode(signals).decode(),
+        static=strictjson.encode(strictjson.plain(static)).decode(),
+    )
+
+
+def _integer(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63 else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def settle(home: Home) -> None:
+    """Look again at the episodes that were not whole: a crash may have come between their last file and their row."""
+    with home.database.read() as connection:
+        rows = catalog_episodes.unfinished(connection)
+    for row in rows:
+        if not home.layout.dataset(row.dataset).episode(row.number).is_unfinished():
+            update(home, row.dataset, [row.number])
+
+
+def fill(home: Home) -> None:
+    """Index every episode of every dataset into an empty catalogue."""
+    for name in home.layout.datasets():
+        update(home, name, home.layout.dataset(name).numbers())
