@@ -19,13 +19,16 @@ $(STAMP): pyproject.toml
 	@$(BASE) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Playhead needs Python 3.11 or later"; exit 1; }
 	@test -x $(PYTHON) || $(BASE) -m venv $(VENV) || { echo "install venv first: apt-get install python3-venv"; exit 1; }
 	$(PYTHON) -m pip install --quiet --upgrade 'pip>=25.1'
-	$(PYTHON) -m pip install --quiet --editable '.[system,demo]' --group dev
+	$(PYTHON) -m pip install --quiet --editable '.[system,demo,video,plot]' --group dev
 	@touch $@
 
-demo: setup      ## Train a small agent, record it, look at it
+demo: setup      ## Train a small agent, record a pendulum with a camera, look at them
 	$(PYTHON) examples/cartpole.py --store demo-store
+	$(PYTHON) examples/pendulum.py --store demo-store
 	$(VENV)/bin/playhead ls --store demo-store
 	$(VENV)/bin/playhead show last --store demo-store
+	$(VENV)/bin/playhead episode show pendulum/-1 --store demo-store
+	$(VENV)/bin/playhead episode sheet pendulum/-1 --store demo-store -o demo-store/sheet.png --force
 
 test: system setup  ## Run the tests
 	$(PYTHON) -m pytest

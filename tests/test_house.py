@@ -17,7 +17,7 @@ SOURCE = Path(playhead.__file__).parent
 # From the ground up; a module may import its own layer's equals and anything before it.
 LAYERS: list[set[str]] = [
     {"errors"},
-    {"clock", "process", "ref"},
+    {"clock", "process", "ref", "order"},
     {"strictjson", "layout", "disk", "filesystem"},
     {"journal", "catalog"},
     {"facts", "claims", "arrow", "writer"},
@@ -27,9 +27,10 @@ LAYERS: list[set[str]] = [
     {"sampling"},
     {"episode"},
     {"dataset"},
-    {"run"},
+    {"home"},
     {"episode_index"},
     {"datasets"},
+    {"run"},
     {"recording", "runs"},
     {"recovery"},
     {"store", "opening"},

@@ -5,7 +5,10 @@
     store = playhead.open("store")
     with store.run("pong", "dqn", config={"lr": 1e-4}) as run:
         run.log({"loss": 0.3})
+        with run.new_episode("teleop") as episode:
+            episode.append("joint", joints, ts_ns)
     store.runs[-1]["loss"].values
+    store.dataset("teleop")[0].time[t]
 
 Names are loaded when they are first used, so that importing Playhead costs next to nothing.
 """
@@ -16,18 +19,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from playhead.dataset import (
+        CachedDataset,
+        ConcatDataset,
+        Dataset,
+        DatasetWriter,
+        EditedDataset,
+        FilterDataset,
+        LocalDataset,
+        LocalDatasetWriter,
+        TransformedDataset,
+    )
+    from playhead.episode import DiskEpisode, DiskEpisodeWriter, Episode, EpisodeView, EpisodeWriter, Unfinished
     from playhead.errors import (
+        BadKey,
         BadName,
         BadQuery,
         BadRef,
+        BadSlice,
         Closed,
         Damaged,
+        Empty,
         Exists,
         Forked,
         MissingExtra,
         NotAStore,
         NotFound,
         OutOfOrder,
+        OutOfRange,
         PlayheadError,
         QueryStopped,
         ReadOnly,
@@ -36,13 +55,19 @@ if TYPE_CHECKING:
         WrongShape,
         WrongType,
     )
+    from playhead.lanes.vectors import SimpleSignal, SimpleSignalWriter
+    from playhead.lanes.video import VideoSignal, VideoSignalWriter
     from playhead.opening import open, rebuild
     from playhead.recording import RunWriter
+    from playhead.ref import EpisodeRef
     from playhead.run import Run
-    from playhead.signal import Signal
+    from playhead.sampling import Sample, sample
+    from playhead.signal import ArraySignal, Signal, SignalView, SignalWriter
+    from playhead.signal.derived import joined as join
     from playhead.store import Store
+    from playhead.train import EpisodeDataset, EpisodeLoader
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "open": "opening",
@@ -50,41 +75,102 @@ _HOME = {
     "Store": "store",
     "Run": "run",
     "RunWriter": "recording",
+    "join": "signal.derived:joined",
     "Signal": "signal",
+    "SignalWriter": "signal",
+    "ArraySignal": "signal",
+    "SignalView": "signal",
+    "Episode": "episode",
+    "EpisodeView": "episode",
+    "EpisodeWriter": "episode",
+    "DiskEpisode": "episode",
+    "DiskEpisodeWriter": "episode",
+    "Unfinished": "episode",
+    "Dataset": "dataset",
+    "DatasetWriter": "dataset",
+    "LocalDataset": "dataset",
+    "LocalDatasetWriter": "dataset",
+    "EditedDataset": "dataset",
+    "CachedDataset": "dataset",
+    "ConcatDataset": "dataset",
+    "FilterDataset": "dataset",
+    "TransformedDataset": "dataset",
+    "SimpleSignal": "lanes.vectors",
+    "SimpleSignalWriter": "lanes.vectors",
+    "VideoSignal": "lanes.video",
+    "VideoSignalWriter": "lanes.video",
+    "EpisodeDataset": "train",
+    "EpisodeLoader": "train",
+    "Sample": "sampling",
+    "sample": "sampling",
+    "EpisodeRef": "ref",
 }
 
 __all__ = [
+    "ArraySignal",
+    "BadKey",
     "BadName",
     "BadQuery",
     "BadRef",
+    "BadSlice",
+    "CachedDataset",
     "Closed",
+    "ConcatDataset",
     "Damaged",
+    "Dataset",
+    "DatasetWriter",
+    "DiskEpisode",
+    "DiskEpisodeWriter",
+    "EditedDataset",
+    "Empty",
+    "Episode",
+    "EpisodeDataset",
+    "EpisodeLoader",
+    "EpisodeRef",
+    "EpisodeView",
+    "EpisodeWriter",
     "Exists",
+    "FilterDataset",
     "Forked",
+    "LocalDataset",
+    "LocalDatasetWriter",
     "MissingExtra",
     "NotAStore",
     "NotFound",
     "OutOfOrder",
+    "OutOfRange",
     "PlayheadError",
     "QueryStopped",
     "ReadOnly",
     "Run",
     "RunWriter",
+    "Sample",
     "Signal",
+    "SignalView",
+    "SignalWriter",
+    "SimpleSignal",
+    "SimpleSignalWriter",
     "Store",
     "StoreLocked",
     "StoreTooNew",
+    "TransformedDataset",
+    "Unfinished",
+    "VideoSignal",
+    "VideoSignalWriter",
     "WrongShape",
     "WrongType",
+    "join",
     "open",
     "rebuild",
+    "sample",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'playhead' has no attribute {name!r}")
-    value = getattr(import_module(f"playhead.{_HOME.get(name, 'errors')}"), name)
+    home, _, known_as = _HOME.get(name, "errors").partition(":")
+    value = getattr(import_module(f"playhead.{home}"), known_as or name)
     globals()[name] = value
     return value
 

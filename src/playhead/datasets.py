@@ -10,8 +10,8 @@ from playhead.catalog import episodes as catalog_episodes
 from playhead.dataset import DatasetWriter, EditedDataset, LocalDataset, LocalDatasetWriter
 from playhead.episode import DiskEpisode, DiskEpisodeWriter, Unfinished
 from playhead.errors import NotFound, OutOfRange, ReadOnly
+from playhead.home import Home
 from playhead.ref import EpisodeRef
-from playhead.run import Home
 
 
 class StoredDataset(EditedDataset, DatasetWriter):

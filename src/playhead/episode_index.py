@@ -9,8 +9,8 @@ from playhead import facts, strictjson
 from playhead.catalog import episodes as catalog_episodes
 from playhead.catalog.episodes import EpisodeFacts
 from playhead.errors import Damaged
+from playhead.home import Home
 from playhead.layout import DatasetFolder, Layout
-from playhead.run import Home
 
 
 def reconcile(home: Home, name: str) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from playhead import claims, clock, disk, facts, filesystem, recovery
 from playhead.catalog.database import Database
 from playhead.errors import Damaged, NotAStore, ReadOnly, StoreLocked, StoreTooNew, WrongType
+from playhead.home import Home
 from playhead.layout import Layout, locate
-from playhead.run import Home
 from playhead.store import FORMAT, NEEDED_VERSION, Progress, Store
 
 

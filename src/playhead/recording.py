@@ -26,10 +26,11 @@ from playhead.catalog.runs import RunRow
 from playhead.catalog.schema import STATUSES
 from playhead.claims import HEARTBEAT_SECONDS, Claim
 from playhead.errors import Closed, Forked, NotFound, PlayheadError, StoreLocked, WrongType
+from playhead.home import Home
 from playhead.lanes import media
 from playhead.lanes.scalars.events import IMAGE, EventWriter, integer_step
 from playhead.lanes.scalars.index import EventIndex
-from playhead.run import Home, Run
+from playhead.run import Run
 from playhead.writer import BackgroundWriter
 
 if TYPE_CHECKING:

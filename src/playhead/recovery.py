@@ -13,11 +13,11 @@ from playhead import claims, disk, episode_index, facts
 from playhead.catalog import runs as catalog_runs
 from playhead.claims import EDITING, Claim
 from playhead.errors import Damaged
+from playhead.home import Home
 from playhead.lanes.scalars import events
 from playhead.lanes.scalars.index import EventIndex
 from playhead.layout import Layout, RunFolder
 from playhead.recording import end
-from playhead.run import Home
 
 PROCESS_NOT_FOUND = "process_not_found"
 BATCH = 200  # runs a transaction while a catalogue is filled

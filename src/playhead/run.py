@@ -11,54 +11,16 @@ from typing import TYPE_CHECKING, Any
 from playhead import claims, clock, disk, facts, layout, strictjson
 from playhead.catalog import points, samples
 from playhead.catalog import runs as catalog_runs
-from playhead.catalog.database import Database
-from playhead.catalog.runs import RunFacts, RunRow
+from playhead.catalog.runs import RunRow
 from playhead.claims import Claim
 from playhead.errors import NotFound, ReadOnly, StoreLocked, WrongType
-from playhead.layout import Layout, RunFolder
+from playhead.home import Home
+from playhead.layout import RunFolder
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from playhead.lanes.scalars.signal import MetricSignal
-
-
-@dataclass(frozen=True, slots=True)
-class Home:
-    """Where runs live: the files and the catalogue of one store."""
-
-    layout: Layout
-    database: Database
-
-    def index(self, folder: RunFolder, *, values: bool = True) -> RunRow:
-        """Bring the catalogue up to date with the JSON files of a run, and give the run's row.
-
-        Args:
-            folder: The run's folder.
-            values: False where tags, config and summary cannot have changed.
-        """
-        return self.put(facts.read(self.layout, folder), values=values)
-
-    def put(self, known: RunFacts, *, values: bool = True) -> RunRow:
-        """Bring the catalogue up to date with what the JSON files of a run say."""
-        with self.database.write() as connection:
-            return catalog_runs.put(connection, known, values=values)
-
-    def best_of(self, key: int) -> dict[str, Any]:
-        """Give the best value of a run's primary metric, as `summary.json` holds it; empty where there is none."""
-        with self.database.read() as connection:
-            row = catalog_runs.by_key(connection, key)
-        if row.best_metric_name is None or row.best_metric_value is None:
-            return {}
-        best = {"best_metric_value": row.best_metric_value, "best_metric_step": row.best_metric_step}
-        return dict(strictjson.plain(best))
-
-    def write_summary(self, folder: RunFolder, changes: dict[str, Any], *, durable: bool = True) -> None:
-        """Set keys of `summary.json`; one that says so already is not written again."""
-        with disk.locked(folder.path):
-            content = facts.load(folder.summary)
-            if any(name not in content or content[name] != value for name, value in changes.items()):
-                facts.write(folder.summary, content | changes, durable=durable)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, overload
 from playhead.catalog.query import RunQuery
 from playhead.catalog.schema import STATUSES
 from playhead.errors import BadQuery, WrongType
-from playhead.run import Home, Run
+from playhead.home import Home
+from playhead.run import Run
 
 if TYPE_CHECKING:
     from playhead.catalog.database import Connection

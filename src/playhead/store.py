@@ -18,10 +18,11 @@ from playhead.catalog import runs as catalog_runs
 from playhead.catalog.query import RunQuery
 from playhead.claims import Claim
 from playhead.errors import Closed, Exists, NotAStore, PlayheadError, ReadOnly, StoreLocked, WrongType
+from playhead.home import Home
 from playhead.layout import RunFolder
 from playhead.recording import Options, RunWriter
 from playhead.ref import EpisodeRef
-from playhead.run import Home, Run
+from playhead.run import Run
 from playhead.runs import Runs
 
 if TYPE_CHECKING:

@@ -28,6 +28,14 @@ def test_the_example_in_the_readme_runs(tmp_path: Path) -> None:
     assert len(example.strip().splitlines()) <= 24
 
 
+@pytest.mark.parametrize("name", ["episodes", "training", "derived", "contract"])
+def test_the_examples_in_a_document_run(name: str, tmp_path: Path) -> None:
+    example = "\n".join(blocks(ROOT / "docs" / f"{name}.md", "python"))
+    result = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert "assert " in example
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_links_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text()):

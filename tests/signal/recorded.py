@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
-
-import pytest
+from typing import Any
 
 from playhead.signal import Signal
 from playhead.testing import SignalContract
@@ -13,16 +11,8 @@ from tests.signal.machine import Samples
 
 
 class RecordedContract(SignalContract):
-    folder: ClassVar[Path]
-    made: ClassVar[dict[tuple[int, ...], Path]]
-
-    @pytest.fixture(autouse=True, scope="class")
-    def _keep_recordings(self, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> None:
-        request.cls.folder = tmp_path_factory.mktemp("recordings")
-        request.cls.made = {}
-
     def record(self, samples: Samples, folder: Path) -> None:
-        """Record a signal into a folder of its own."""
+        """Record a signal into an empty folder."""
         raise NotImplementedError
 
     def open(self, folder: Path) -> Signal[Any]:
@@ -30,10 +20,9 @@ class RecordedContract(SignalContract):
         raise NotImplementedError
 
     def make_signal(self, samples: Samples, tmp_path: Path) -> Signal[Any]:
-        stamps = tuple(stamp for _, stamp in samples)  # the values follow from how many there are
-        if stamps not in self.made:
-            folder = self.folder / str(len(self.made))
-            folder.mkdir()
+        stamps = ",".join(str(stamp) for _, stamp in samples)  # how many there are says what the values are
+        folder = tmp_path.parent / f"{type(self).__module__}.{type(self).__name__}" / f"at {stamps}"
+        if not folder.exists():
+            folder.mkdir(parents=True)
             self.record(samples, folder)
-            self.made[stamps] = folder
-        return self.open(self.made[stamps])
+        return self.open(folder)

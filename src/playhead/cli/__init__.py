@@ -16,6 +16,7 @@ COMMANDS = {
     "show": "Show one run: config, metrics, environment, log.",
     "diff": "Show what differs between two runs.",
     "sql": "Ask the catalogue in SQL; only reading is possible.",
+    "episode": "List, show, check, mend and export episodes.",
     "tag": "Add or remove tags, set the notes.",
     "rm": "Put runs into the recycle bin.",
     "restore": "Take runs out of the recycle bin.",

@@ -142,14 +142,15 @@ class Episode(ABC):
             times: Times in nanoseconds: an array, a list, a range, or a slice with start, stop and step.
             rules: For each signal `hold`, `nearest`, `linear` or `next`.
             default: The rule of the signals that are not named.
-            tolerance: How old a value may be, in nanoseconds, before the mask tells it apart.
+            tolerance: How old a value may be, in nanoseconds, before it counts as padding; for all signals, or by name.
 
         Returns:
             The values by name, a row a time, with a mask and the staleness of each.
         """
         from playhead import sampling
 
-        return sampling.sample(self.signals, times, rules, default=default, tolerance=tolerance)
+        end = max((signal.last_ts for signal in self.signals.values() if len(signal)), default=None)
+        return sampling.sample(self.signals, times, rules, default=default, tolerance=tolerance, until=end)
 
     def __repr__(self) -> str:
         label = f" {self.uid}" if self.uid else ""

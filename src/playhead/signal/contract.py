@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, final, overload
 
@@ -149,13 +149,55 @@ class Signal(Sequence[tuple[T, int]], ABC):
         for name, value in state.items():
             self.__dict__[name] = frozen(value) if isinstance(value, np.ndarray) else value
 
+    @final
+    def map(self, function: Callable[[Any], Any], *, batch: bool = False) -> Signal[Any]:
+        """Give the signal of a function of each value, computed when it is read; see `derived.mapped`."""
+        from playhead.signal import derived
+
+        return derived.mapped(self, function, batch=batch)
+
+    @final
+    def shift(self, ns: int) -> Signal[T]:
+        """Give the same values at times moved by `ns` nanoseconds; a positive number is later."""
+        from playhead.signal import derived
+
+        return derived.shifted(self, ns)
+
+    @final
+    def diff(self, *, per_second: bool = False) -> Signal[Any]:
+        """Give the change from each value to the next, at the later time; see `derived.differenced`."""
+        from playhead.signal import derived
+
+        return derived.differenced(self, per_second=per_second)
+
+    @final
+    def norm(self) -> Signal[Any]:
+        """Give the length of each vector."""
+        from playhead.signal import derived
+
+        return derived.norm(self)
+
+    @final
+    def resize(self, height: int, width: int, *, smooth: bool = True) -> Signal[Any]:
+        """Give images in another size; without `smooth`, by the nearest pixel, as masks and depth need."""
+        from playhead.signal import derived
+
+        return derived.resized(self, height, width, smooth=smooth)
+
+    @final
+    def cache(self) -> Signal[T]:
+        """Give a signal that is read once and then kept in memory."""
+        from playhead.signal import derived
+
+        return derived.cached(self)
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__}, {self._description()}>"
 
     def _description(self) -> str:
         if not len(self):
             return "empty"
-        span = (self.last_ts - self.start_ts) / 1e9
+        span = (int(self.timestamps.max()) - int(self.timestamps.min())) / 1e9
         return f"{len(self)} samples over {span:.3g} s"
 
 

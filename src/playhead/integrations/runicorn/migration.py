@@ -21,7 +21,7 @@ from playhead.integrations.runicorn.report import Finding, Report
 from playhead.integrations.runicorn.roots import Candidate, Root
 from playhead.integrations.runicorn.source import SourceRun
 from playhead.layout import RunFolder
-from playhead.run import Home
+from playhead.home import Home
 from playhead.store import Store
 
 Progress = Callable[[Sequence[Candidate]], Iterable[Candidate]]
