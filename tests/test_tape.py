@@ -91,6 +91,8 @@ def test_a_hole_in_a_tape_is_damage_and_makes_nothing(tmp_path: Path) -> None:
         sealed(tmp_path / "tape", tmp_path)
     assert list(tmp_path.glob("*.parquet")) == []
     assert list(tmp_path.glob(".*.tmp")) == []
+    tape.seal(tmp_path / "tape", lambda found: VectorSealer(found, tmp_path / "a.parquet"), salvage=True)
+    assert list(SimpleSignal[Any](tmp_path / "a.parquet")) == [(1.0, 1), (2.0, 2)]  # the hole was the first sample
 
 
 def test_a_forked_child_cannot_record_into_its_parents_tape(tmp_path: Path) -> None:

@@ -103,10 +103,10 @@ class CataloguedUnfinished(Unfinished):
         self._home = home
         self._dataset = dataset
 
-    def recover(self) -> DiskEpisode:
+    def recover(self, *, salvage: bool = False) -> DiskEpisode:
         """Make a normal episode of what was recorded; see `Unfinished.recover`."""
         try:
-            return super().recover()
+            return super().recover(salvage=salvage)
         finally:
             episode_index.update(self._home, self._dataset, [int(self.path.name)])
 

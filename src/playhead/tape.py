@@ -70,6 +70,9 @@ class Sealer(ABC):
     def add(self, payload: memoryview) -> None:
         """Take the bytes that the recorder once gave."""
 
+    def interrupted(self) -> None:  # noqa: B027  most samples stand by themselves
+        """Hear that samples before the next ones were lost."""
+
     @abstractmethod
     def finish(self) -> None:
         """Put the files in their place, on the medium; the caller syncs the folder."""
@@ -194,12 +197,15 @@ class Tape:
             writer.abandon()
 
 
-def seal(folder: disk.StrPath, sealer_of: Callable[[Declaration], Sealer]) -> dict[str, Any]:
+def seal(
+    folder: disk.StrPath, sealer_of: Callable[[Declaration], Sealer], *, salvage: bool = False
+) -> dict[str, Any]:
     """Read a tape that nobody records on, and turn it into files.
 
     Args:
         folder: The tape.
         sealer_of: Makes the sealer of a signal.
+        salvage: Keep what can be read of a tape that has holes.
 
     Returns:
         The facts that were noted.
@@ -207,26 +213,32 @@ def seal(folder: disk.StrPath, sealer_of: Callable[[Declaration], Sealer]) -> di
     Raises:
         Damaged: The tape has a hole; nothing was made.
     """
-    sealers: list[Sealer] = []
+    sealers: dict[int, Sealer] = {}
     facts: dict[str, Any] = {}
+    holes = 0
     try:
         with JournalReader(folder) as reader:
             for record in reader.poll():
                 what, number = _HEAD.unpack_from(record.payload)
                 payload = memoryview(record.payload)[_HEAD.size :]
-                if what == _SAMPLES:
-                    sealers[number].add(payload)
-                elif what == _DECLARATION:
-                    sealers.append(sealer_of(Declaration(**strictjson.decode(bytes(payload)))))
-                else:
+                if len(reader.damage) > holes:
+                    holes = len(reader.damage)
+                    for sealer in sealers.values():
+                        sealer.interrupted()
+                if what == _DECLARATION:
+                    sealers[number] = sealer_of(Declaration(**strictjson.decode(bytes(payload))))
+                elif what == _FACTS:
                     facts |= strictjson.decode(bytes(payload))
-            if reader.damage:
-                found = reader.damage[0]
-                raise Damaged(found.path, "whole records", f"from byte {found.start} to {found.stop}: {found.reason}")
-        for sealer in sealers:
+                elif number in sealers:  # else its declaration fell into a hole
+                    sealers[number].add(payload)
+            if reader.damage and not salvage:
+                hole = reader.damage[0]
+                found = f"a hole from byte {hole.start} to {hole.stop}: {hole.reason}"
+                raise Damaged(hole.path, "whole records", found, "recover(salvage=True) keeps what can be read")
+        for sealer in sealers.values():
             sealer.finish()
     except BaseException:
-        for sealer in sealers:
+        for sealer in sealers.values():
             sealer.discard()
         raise
     return facts

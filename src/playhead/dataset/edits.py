@@ -181,12 +181,12 @@ class EditedDataset(Dataset):
             raise NotFound(
                 f"no episode with the uid {record['ep']!r} among the {len(self._source)} of {self._folder.path}"
             )
-        log = disk.Appender(self._folder.edits, exclusive=False)
-        try:
-            log.append(strictjson.encode(record) + b"\n")
-            log.sync()
-        finally:
-            log.close()
+        with disk.locked(self._folder.path):
+            path = self._folder.edits
+            log = path.read_bytes() if path.exists() else b""
+            if log and not log.endswith(b"\n"):
+                log += b"\n"
+            disk.replace(path, log + strictjson.encode(record) + b"\n")  # whole, so that no line is ever torn
         return self._again()
 
     def _again(self) -> Self:

@@ -11,18 +11,21 @@ from playhead.episode.reader import DiskEpisode
 from playhead.layout import EpisodeFolder
 
 
-def seal(folder: EpisodeFolder, *, finished: bool) -> None:
+def seal(folder: EpisodeFolder, *, finished: bool, salvage: bool = False) -> None:
     """Make an episode's files from its tape. Doing it again after a crash in the middle is fine.
 
     Args:
         folder: The episode; nobody records into it any more.
         finished: Whether it is whole; else it stays marked as unfinished.
+        salvage: Keep what can be read of a damaged tape.
 
     Raises:
         Damaged: The tape cannot be read; everything is as it was.
     """
     if folder.tape.exists():
-        static: dict[str, Any] = tape.seal(folder.tape, lambda declaration: lanes.sealer(declaration, folder))
+        static: dict[str, Any] = tape.seal(
+            folder.tape, lambda declaration: lanes.sealer(declaration, folder), salvage=salvage
+        )
         facts.write(folder.static, static, named=False)
     duration = DiskEpisode(folder.path)._measured_duration()
     facts.write(folder.meta, facts.load(folder.meta) | {"duration_ns": duration}, named=False)

@@ -53,8 +53,11 @@ class Unfinished:
             on_tape = [declaration.name for declaration in tape.declarations(self._folder.tape)]
         return sorted({*on_tape, *self._folder.signals()})
 
-    def recover(self) -> DiskEpisode:
+    def recover(self, *, salvage: bool = False) -> DiskEpisode:
         """Make a normal episode of what was recorded.
+
+        Args:
+            salvage: Keep what can be read where the medium has damaged the recording, and lose the rest of it.
 
         Returns:
             The episode.
@@ -67,7 +70,7 @@ class Unfinished:
             raise StoreLocked(f"the episode {self.path} is still being recorded; close its writer first")
         if not self.path.is_dir():
             raise NotFound(f"no episode at {self.path}: it was removed")
-        seal(self._folder, finished=True)
+        seal(self._folder, finished=True, salvage=salvage)
         return DiskEpisode(self.path)
 
     def discard(self) -> None:

@@ -73,8 +73,9 @@ class VideoSealer(Sealer):
             if self._movie is not None:
                 self._movie.draft.commit(named=False)
             draft.commit(named=False)
-        finally:
+        except BaseException:
             draft.discard()
+            raise
 
     def discard(self) -> None:
         """Remove what was written so far."""
@@ -90,6 +91,13 @@ class _Movie:
         self._tick = 1 / encoding.rate
         self._count = 0
         self.draft = disk.Draft(path)
+        try:
+            self._begin(encoding, first)
+        except BaseException:
+            self.draft.discard()
+            raise
+
+    def _begin(self, encoding: Encoding, first: Packet) -> None:
         self._container = av.open(self.draft, "w", format="mp4")
         # The first packet is a keyframe with all that describes the video; reading it as a file finds that.
         with av.open(io.BytesIO(first.data), format=ELEMENTARY[encoding.codec]) as source:
