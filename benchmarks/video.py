@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks.measure import report
 from playhead.lanes.video import VideoSignal, VideoSignalWriter
 
-HEIGHT, WIDTH, WINDOW, ROUNDS = 480, 640, 8, 5
+HEIGHT, WIDTH, WINDOW, ROUNDS = 480, 640, 8, 7
 SLOW = "PyAV opened for each frame"
 
 Reader = Callable[[int], Any]

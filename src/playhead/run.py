@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from playhead import claims, clock, disk, facts, layout, strictjson
+from playhead.catalog import episodes as catalog_episodes
 from playhead.catalog import points, samples
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.runs import RunRow
@@ -154,6 +156,12 @@ class Run:
         from playhead import datasets
 
         return datasets.of_run(self._home, self.id)
+
+    @property
+    def datasets(self) -> dict[str, int]:
+        """The datasets into which this run recorded, and how many episodes."""
+        with self._home.database.read() as connection:
+            return dict(Counter(known.dataset for known in catalog_episodes.of_run(connection, self.id)))
 
     def summary(self, values: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
         """Give the summary values, after setting those that are given.

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from playhead import clock, disk, facts, filesystem, layout, recovery, strictjson
+from playhead.catalog import episodes as catalog_episodes
 from playhead.catalog import readonly
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.query import RunQuery
@@ -282,6 +283,7 @@ class Store:
         marker = facts.load(self._home.layout.marker)
         with self._home.database.read() as connection:
             counts = catalog_runs.counts(connection)
+            datasets = catalog_episodes.counts(connection)
         return {
             "path": str(self.path),
             "format": marker.get("format", FORMAT),
@@ -289,6 +291,8 @@ class Store:
             "file_system": filesystem.type_of(self.path),
             "network": self._home.database.network,
             **counts,
+            "datasets": len(datasets),
+            "episodes": sum(found.episodes for found in datasets),
             "bytes": filesystem.size_of(self.path),
         }
 

@@ -112,6 +112,10 @@ def _print_store(store: dict[str, Any] | None) -> None:
                 f"{store['runs']:,}" + (f", and {store['deleted_runs']:,} deleted" if store["deleted_runs"] else ""),
             ),
             ("points", f"{store['points']:,}"),
+            (
+                "episodes",
+                f"{store['episodes']:,} in {words.counted(store['datasets'], 'dataset')}" if store["datasets"] else "",
+            ),
             ("size", words.size(store["bytes"])),
             ("file system", f"{store['file_system'] or 'unknown'}; the catalogue keeps {journal}"),
             ("damage", f"{words.counted(unreadable, 'line')} of event files could not be read" if unreadable else ""),

@@ -98,6 +98,7 @@ def _print_header(run: Run, status: str) -> None:
             ("duration", words.duration(run.duration)),
             ("best", best),
             ("tags", ", ".join(run.tags)),
+            ("episodes", ", ".join(f"{count} in {words.one_line(name)}" for name, count in run.datasets.items())),
             ("notes", words.one_line(run.notes)),
             ("host", words.one_line(_host(environment))),
             ("git", words.one_line(_git(environment.get("git")))),

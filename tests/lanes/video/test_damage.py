@@ -161,3 +161,18 @@ def test_a_repr_of_something_damaged_says_so(recorded: Paths, tmp_path: Path) ->
     paths = copies(recorded, tmp_path)
     paths.video.write_bytes(b"")
     assert "is damaged" in repr(paths.read())
+
+
+def test_a_file_that_takes_the_place_of_another_while_it_is_read(recorded: Paths, tmp_path: Path) -> None:
+    paths = copies(recorded, tmp_path)
+    signal = paths.read()
+    expected = signal.values
+    data = paths.video.read_bytes()
+    paths.video.write_bytes(data)  # the same again
+    np.testing.assert_array_equal(signal[3][0], expected[3])
+    paths.video.write_bytes(data[:300] + bytes([data[300] ^ 1]) + data[301:])
+    with pytest.raises(Damaged):
+        signal[0]
+    paths.video.unlink()
+    with pytest.raises(Damaged, match="no file"):
+        signal[0]

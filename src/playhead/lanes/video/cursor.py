@@ -44,7 +44,7 @@ class Cursor:
             context.width, context.height = packets.width, packets.height
         self._context = context
         self._next = _NOWHERE  # packet to decode
-        self._shown = _NOWHERE  # position that came out last
+        self._shown = _NOWHERE  # last position that came out
 
     def can_go_on(self, gop: int, position: int) -> bool:
         """Tell whether a position can be reached without going back or beginning anew."""
@@ -61,7 +61,7 @@ class Cursor:
         if not self.can_go_on(gop, wanted[0]):
             self._context.flush_buffers()
             self._next, self._shown = int(packets.keys[gop]), _NOWHERE
-        left, last = list(reversed(wanted)), int(packets.carriers[wanted[0] : wanted[-1] + 1].max())
+        left, last = set(wanted), int(packets.carriers[wanted[0] : wanted[-1] + 1].max())
         while left:
             if self._next == len(packets.sizes):
                 self._next = _NOWHERE
@@ -75,15 +75,17 @@ class Cursor:
                 if not left:
                     break
         if left:
-            raise Damaged(packets.path, f"frame {left[-1]}", "nothing where it should be")
+            raise Damaged(packets.path, f"frame {min(left)}", "nothing where it should be")
 
-    def _decode(self, packet: av.Packet[Any] | None, left: list[int], show: Show) -> None:
+    def _decode(self, packet: av.Packet[Any] | None, left: set[int], show: Show) -> None:
         for picture in self._context.decode(packet):
-            self._shown = _NOWHERE if picture.pts is None else picture.pts
-            if left and picture.pts == left[-1]:
+            position = _NOWHERE if picture.pts is None else picture.pts
+            self._shown = max(self._shown, position)
+            if position in left:
                 if picture.is_corrupt:
-                    raise Damaged(self.packets.path, f"frame {left[-1]}", "one that could be decoded only in part")
-                show(left.pop(), picture)
+                    raise Damaged(self.packets.path, f"frame {position}", "one that could be decoded only in part")
+                left.remove(position)
+                show(position, picture)
 
 
 _turn = threading.Lock()

@@ -12,6 +12,7 @@ from playhead.lanes.video.encoding import Encoding
 from playhead.lanes.video.pictures import Shape, pictures_of
 from playhead.lanes.video.pyav import av, packet_of
 
+_MOST_DECODED = 30  # frames for one measurement: the encoder waits meanwhile
 _X265 = (
     "log-level=none:scenecut=0:bframes=0:open-gop=0:repeat-headers=1:frame-threads=1:no-deblock=1:no-sao=1:no-weightp=1"
 )
@@ -103,7 +104,7 @@ class Encoder:
 
     def _measure(self, frame: NDArray[Any], data: bytes) -> Loss | None:
         gop, offset = divmod(self._count, self._encoding.gop_size)
-        middle = self._encoding.gop_size // 2
+        middle = min(self._encoding.gop_size // 2, _MOST_DECODED)
         if gop & (gop + 1) or offset > middle:  # one less than a power of two
             return None
         self._sampled = [data] if offset == 0 else [*self._sampled, data]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -36,6 +37,7 @@ class Loss(NamedTuple):
 
 
 class _Video(NamedTuple):
+    identity: tuple[int, ...] | None
     packets: Packets
     shape: Shape
     dtype: np.dtype[Any]
@@ -102,32 +104,32 @@ class VideoSignal(Signal[NDArray[np.uint8]]):
     @property
     def shape(self) -> Shape:
         """The shape of a frame."""
-        return self._video.shape
+        return self._video.shape if len(self) else (0, 0, 3)
 
     @property
     def codec(self) -> str:
         """How frames are encoded, such as "h264"."""
-        return self._video.packets.codec
+        return self._video.packets.codec if len(self) else "none"
 
     @property
     def _video(self) -> _Video:
-        if self._loaded_video is None:
-            video = self._open()
+        video = self._loaded_video
+        if video is None or video.identity != _identity(self.video_path):
+            video = self._loaded_video = self._open()
             weakref.finalize(self, cursor.forget, video.packets).atexit = False
-            self._loaded_video = video
-        return self._loaded_video
+        return video
 
     def _open(self) -> _Video:
-        facts, rows = self._index.facts, len(self._index.stamps)
+        facts, rows, identity = self._index.facts, len(self._index.stamps), _identity(self.video_path)
         if facts is not None:
             shape, encoding = facts.shape, facts.encoding
             dtype = dtype_of(str(encoding.pixel_format))
             packets = our_packets(self.video_path, facts, rows)
-            return _Video(packets, shape, dtype, lambda: pictures_of(encoding, shape))
+            return _Video(identity, packets, shape, dtype, lambda: pictures_of(encoding, shape))
         packets = foreign_packets(self.video_path, rows)
         height, width = packets.height, packets.width
         shape = (height, width, 3)
-        return _Video(packets, shape, np.dtype(np.uint8), lambda: Colour(shape, height, width))
+        return _Video(identity, packets, shape, np.dtype(np.uint8), lambda: Colour(shape, height, width))
 
     def _values_at(self, positions: Positions) -> NDArray[Any]:
         if not len(self.timestamps):
@@ -190,3 +192,12 @@ class VideoSignal(Signal[NDArray[np.uint8]]):
             return f"{width}×{height} {self.codec}, {super()._description()}"
         except (Damaged, OSError) as error:
             return str(error)
+
+
+def _identity(path: Path) -> tuple[int, ...] | None:
+    """Tell a file from one that came in its place: what was checked of the one is not known of the other."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
