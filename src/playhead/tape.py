@@ -20,10 +20,14 @@ from playhead import clock, disk, strictjson
 from playhead.errors import Damaged, Forked
 from playhead.journal import JournalReader, JournalWriter
 from playhead.journal.segment import Buffer
+from playhead.journal.writer import LOCK_FILE
 from playhead.writer import BackgroundWriter
 
 INTERVAL = 0.2  # seconds until a sample is in the kernel
 SYNC_NS = clock.SECOND // 2  # until it is on the medium
+
+PATIENCE = 10
+_PATIENCE_SECONDS = 0.03
 
 _HEAD = struct.Struct("<BI")  # what a record holds, and the number of its signal
 _DECLARATION, _SAMPLES, _FACTS = 1, 2, 3
@@ -254,13 +258,24 @@ def declarations(folder: disk.StrPath) -> list[Declaration]:
     return found
 
 
-def is_recorded(folder: disk.StrPath) -> bool:
-    """Tell whether somebody records on a tape."""
-    lock = Path(folder) / "writer.lock"
-    if not lock.exists():
-        return False
-    with disk.locked(lock, wait=False) as mine:
-        return not mine
+def is_recorded(folder: disk.StrPath, *, patience: int = 0) -> bool:
+    """Tell whether somebody records on a tape.
+
+    Args:
+        folder: The tape.
+        patience: How often to look again. A program that was just started by the recorder, and is not itself yet, holds
+            the lock for a moment after the recorder has let go of it.
+    """
+    lock = Path(folder) / LOCK_FILE
+    while lock.exists():
+        with disk.locked(lock, wait=False) as mine:
+            if mine:
+                return False
+        if not patience:
+            return True
+        patience -= 1
+        clock.sleep(_PATIENCE_SECONDS)
+    return False
 
 
 def _disown_in_child() -> None:

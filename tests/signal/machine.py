@@ -132,7 +132,7 @@ def outcome(ask: Callable[[Any], Any], asked: Any) -> Any:
         return type(error)
 
 
-def as_tests(machine: type[SignalMachine], *, max_examples: int = 60) -> Any:
+def as_tests(machine: type[SignalMachine], *, max_examples: int = 40) -> Any:
     """Give the machine as a class that pytest runs."""
     case = machine.TestCase
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]

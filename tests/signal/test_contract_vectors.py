@@ -55,4 +55,4 @@ class VectorMachine(SignalMachine):
         return SimpleSignal(folder / "signal.parquet")
 
 
-TestMachine = as_tests(VectorMachine, max_examples=40)
+TestMachine = as_tests(VectorMachine, max_examples=30)

@@ -202,7 +202,13 @@ class _Check:
         }
         for name, unit in units.items():
             text = f"its stamps look like {unit}, not nanoseconds: the first is {timings[name].start_ts}"
-            yield Finding(WARNING, self._paths[name], text, name, "Record nanoseconds, as time.time_ns() gives them")
+            yield Finding(
+                WARNING,
+                self._paths[name],
+                text,
+                name,
+                "Record nanoseconds, as time_ns() of Python's time module gives them",
+            )
         right = {name: timing for name, timing in timings.items() if name not in units}
         for name, text in clocks.strangers(right):
             yield Finding(WARNING, self._paths[name], text, name)

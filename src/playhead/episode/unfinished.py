@@ -66,7 +66,7 @@ class Unfinished:
             StoreLocked: It is still being recorded.
             Damaged: What was recorded cannot be read; it is left as it is.
         """
-        if self.is_recorded:
+        if tape.is_recorded(self._folder.tape, patience=tape.PATIENCE):
             raise StoreLocked(f"the episode {self.path} is still being recorded; close its writer first")
         if not self.path.is_dir():
             raise NotFound(f"no episode at {self.path}: it was removed")
@@ -79,7 +79,7 @@ class Unfinished:
         Raises:
             StoreLocked: It is still being recorded.
         """
-        if self.is_recorded:
+        if tape.is_recorded(self._folder.tape, patience=tape.PATIENCE):
             raise StoreLocked(f"the episode {self.path} is still being recorded; abort its writer")
         hidden = disk.temporary_beside(self.path)
         disk.rename(self.path, hidden)

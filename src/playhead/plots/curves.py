@@ -76,9 +76,11 @@ def _draw_words(axes: Any, curve: Curve, material: Material, width: float) -> No
     known = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     total = axes.get_xlim()[1] - axes.get_xlim()[0]
     shown = starts if len(starts) <= _BUCKETS else starts[:: len(starts) // _BUCKETS + 1]
-    for at, following in zip(shown, [*shown[1:], len(texts)], strict=True):
+    edges = list(zip(shown, [*shown[1:], len(texts)], strict=True))
+    bands = [(times[at], times[following] - times[at]) for at, following in edges]
+    axes.broken_barh(bands, (0.1, 0.8), facecolors=[BANDS[known[texts[at]] % len(BANDS)] for at in shown], lw=0)
+    for at, following in edges:
         left, right = times[at], times[following]
-        axes.axvspan(left, right, 0.1, 0.9, color=BANDS[known[texts[at]] % len(BANDS)], lw=0)
         label = drawable(" ".join(texts[at].split()))[:60]
         room = (right - left) / total * width
         if label and width_of(label, 7.5) + 0.08 < room:

@@ -138,7 +138,7 @@ def _drawn(episode: Episode, material: Material, title: str, looks: Sequence[_Lo
     title_part = _TITLE if episode.static else _TITLE - _LINE
     foot = (_BOTTOM if shown else 0) + (_MORE if left_out else 0)
     height = _TOP + title_part + strip_part + curve_part + foot
-    figure = Figure((_WIDTH, height), facecolor="white")
+    figure = Figure((_WIDTH, height), dpi=style.DPI, facecolor="white")
     FigureCanvasAgg(figure)
     top = height - _TOP
     _draw_title(figure, episode, material, title, top)
@@ -238,7 +238,9 @@ def _panel(figure: Any, box: tuple[float, float, float, float], material: Materi
 
 
 def _limit(axes: Any, material: Material) -> None:
-    axes.set_xlim(*((0, material.seconds) if material.seconds > 0 else (-0.5, 0.5)))
+    low, high = (0.0, material.seconds) if material.seconds > 0 else (-0.5, 0.5)
+    axes.set_xlim(low, high)
+    axes.set_xticks([tick for tick in axes.get_xticks() if low <= tick <= high])
 
 
 def _draw_time(figure: Any, axes: Any, width: float) -> None:

@@ -15,6 +15,7 @@ LABEL = 0.2  # inches below the frames, for their times
 _GAP = 0.06  # inches between frames
 _MOST_HEIGHT, _LEAST_HEIGHT, _LEAST_WIDTH = 1.7, 0.55, 0.85
 _LEAST_FRAMES = 4
+_NOTHING, _OLD, _WHOLE = -1, 10**8, 1 << 62
 
 
 def cell_of(camera: Camera, width: float, frames: int) -> tuple[int, float, float]:
@@ -59,7 +60,7 @@ def draw(figure: Any, camera: Camera, material: Material, box: tuple[float, floa
         axes = _axes(figure, (x, bottom + LABEL, cell, height))
         if frame is None or stamp is None:
             axes.set_facecolor(PANEL)
-            label = "not yet"
+            label = "no frame"
         else:
             _show(axes, _sized(frame, cell, height, span))
             label = f"{(stamp - material.start) / 1e9:.2f} s"
@@ -72,6 +73,9 @@ def draw(figure: Any, camera: Camera, material: Material, box: tuple[float, floa
 def _frames_at(camera: Camera, moments: NDArray[np.int64]) -> list[tuple[NDArray[Any] | None, int | None]]:
     stamps = camera.signal.timestamps
     places = np.searchsorted(stamps, moments, "right") - 1
+    # A frame that is older than a place of the strip is long would pass for one of its time.
+    stale = moments - stamps[places] > max(int(moments[1] - moments[0]) if len(moments) > 1 else _WHOLE, _OLD)
+    places[stale & (places >= 0)] = _NOTHING
     wanted = sorted({int(place) for place in places if place >= 0})
     frames = dict(zip(wanted, camera.signal[wanted].values, strict=True)) if wanted else {}
     return [(frames[int(at)], int(stamps[at])) if at >= 0 else (None, None) for at in places]

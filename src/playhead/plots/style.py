@@ -15,6 +15,7 @@ ALARM = "#c2342b"
 LINES = ("#2a6fdb", "#e0701a", "#1e9b6e", "#c23b5a", "#7a58c9", "#b08900", "#16a0b8", "#6b7280")
 BANDS = ("#d7e5fb", "#fbe2cf", "#d3efe3", "#f6d9e0", "#e4ddf7", "#f3ebc8", "#d2eef3", "#e5e7eb")
 
+_HINTED = 1.04  # by which a text on pixels may be wider than its outlines
 _FAMILY = "DejaVu Sans"  # which comes with Matplotlib, so that pictures look the same everywhere
 _RC: dict[Any, Any] = {
     "font.family": _FAMILY,
@@ -80,7 +81,7 @@ def width_of(text: str, size: float, *, weight: str = "normal") -> float:
     from matplotlib.textpath import text_to_path
 
     wide, _, _ = text_to_path.get_text_width_height_descent(text, _font(size, weight), False)
-    return float(wide) / 72
+    return float(wide) / 72 * _HINTED
 
 
 @lru_cache(maxsize=64)

@@ -4,8 +4,9 @@ f(t) is the value of the newest sample at or before t. Implementations say what 
 positions are read; every way of asking, by index or by time, is written once, here, and is final.
 """
 
-from playhead.signal.contract import Positions, Signal, SignalWriter
+from playhead.signal.arrays import Positions, frozen, take
+from playhead.signal.contract import Signal, SignalWriter
 from playhead.signal.memory import ArraySignal
 from playhead.signal.view import SignalView
 
-__all__ = ["ArraySignal", "Positions", "Signal", "SignalView", "SignalWriter"]
+__all__ = ["ArraySignal", "Positions", "Signal", "SignalView", "SignalWriter", "frozen", "take"]

@@ -219,7 +219,7 @@ class TimeIndexer(Generic[T]):
         Raises:
             NotFound: A time precedes the first sample.
             BadSlice: The step is zero or negative, or has no start.
-            BadKey: A time that is no whole number, or an empty list.
+            BadKey: A time that is no whole number, an empty list, or samples at times that no stamp can be.
         """
         signal = self._signal
         if type(key) is not int:
@@ -238,7 +238,7 @@ class TimeIndexer(Generic[T]):
         stamps = self._signal._sorted()
         first = 0 if start is None else keys.position_from(stamps, start)
         end = len(stamps) if stop is None else keys.position_from(stamps, stop)
-        return self._signal._view(range(first, max(first, end)))
+        return self._signal._view(range(first, end))
 
     def _at_steps(self, key: slice) -> Signal[T]:
         signal = self._signal

@@ -57,5 +57,5 @@ class ArraySignal(Signal[T]):
 def _as_array(values: ArrayLike) -> NDArray[Any]:
     array = np.asarray(values)
     if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
-        return np.array(values, object)  # NumPy's own text forgets a NUL at its end, and makes text of numbers beside it
+        return np.array(values, object)  # NumPy's own text forgets a NUL at its end, and makes text of numbers too
     return array

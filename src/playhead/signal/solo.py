@@ -102,7 +102,7 @@ def recover(target: disk.StrPath, sealer_of: Any) -> None:
     folder = tape_of(target)
     if not folder.is_dir():
         raise NotFound(f"no recording of {target} was left behind: there is no {folder}")
-    if tape.is_recorded(folder):
+    if tape.is_recorded(folder, patience=tape.PATIENCE):
         raise StoreLocked(f"{target} is still being recorded; close its writer first")
 
     def only(declaration: Declaration) -> Sealer:

@@ -128,16 +128,11 @@ def test_a_forked_child_reads_what_its_parent_reads(recorded: Paths, expected: N
     assert [os.waitpid(pid, 0)[1] for pid in children] == [0, 0, 0]
 
 
-def read_sum(signal: VideoSignal) -> int:
-    return int(signal.values.astype(np.int64).sum())
-
-
 def test_a_spawned_worker_opens_it_anew(recorded: Paths, expected: NDArray[np.uint8]) -> None:
     signal = recorded.read()
     signal[3]
     copy = pickle.loads(pickle.dumps(signal))
     assert (copy.video_path, copy.frames_index_path) == (recorded.video, recorded.frames)
-    # A process of its own: `read_sum` must be found by import there, so the class stands in for it.
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         found = pool.apply(VideoSignal._values_at, (signal, range(COUNT)))
     np.testing.assert_array_equal(found, expected)

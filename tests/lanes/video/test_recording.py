@@ -129,6 +129,25 @@ def test_a_slow_encoder_holds_the_caller_up_and_drops_nothing(paths: Paths, monk
     np.testing.assert_array_equal(paths.read().values, np.stack([FRAMES[i % len(FRAMES)] for i in range(100)]))
 
 
+def test_a_very_slow_encoder_is_never_far_behind(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    encode, waiting = encoder.Encoder.encode, []
+
+    def slow(self: encoder.Encoder, frame: Any) -> encoder.Packet:
+        time.sleep(0.02)
+        return encode(self, frame)
+
+    monkeypatch.setattr(encoder.Encoder, "encode", slow)
+    monkeypatch.setattr(recorder, "_BEHIND_NS", 60_000_000)
+    with writer_of(paths) as writer:
+        for i in range(60):
+            writer.append(FRAMES[i % len(FRAMES)], i)
+            line = writer._recorder._line
+            assert line is not None
+            waiting.append(len(line._waiting))
+    assert max(waiting[40:]) <= 4  # before the first frame is encoded, nobody knows how long one takes
+    assert len(paths.read()) == 60
+
+
 def test_packets_that_the_tape_does_not_fetch_hold_the_caller_up(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder, "_BACKLOG_BYTES", 2_000)
     with writer_of(paths, lossless=True) as writer:

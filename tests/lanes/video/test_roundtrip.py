@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from fractions import Fraction
-from typing import Any
 
 import av
 import numpy as np
@@ -14,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from playhead.errors import WrongShape, WrongType
-from playhead.lanes.video import Encoding
+from playhead.lanes.video import Encoding, VideoSignalWriter
 from tests.lanes.video.clips import TICK, Paths, clip, depth, grey, psnr
 
 SIZES = [(48, 64), (47, 63), (1, 1), (33, 17), (2, 300)]
@@ -65,17 +64,11 @@ def test_grey_comes_back(paths: Paths, size: tuple[int, int], axes: tuple[int, .
 def test_frames_that_are_views_and_change_after_append(paths: Paths) -> None:
     frames = clip(6)
     shared = np.empty((64, 48, 3), np.uint8).transpose(1, 0, 2)
-    with paths_writer(paths, lossless=True) as writer:
+    with VideoSignalWriter(paths.video, paths.frames, lossless=True) as writer:
         for i, frame in enumerate(frames):
             shared[...] = frame
             writer.append(shared, i)
     np.testing.assert_array_equal(paths.read().values, np.stack(frames))
-
-
-def paths_writer(paths: Paths, **options: Any) -> Any:
-    from playhead.lanes.video import VideoSignalWriter
-
-    return VideoSignalWriter(paths.video, paths.frames, **options)
 
 
 def test_the_loss_is_measured_and_true(paths: Paths) -> None:
@@ -171,7 +164,7 @@ def test_settings_survive_the_tape() -> None:
 
 
 def test_a_frame_too_large_for_the_codec_is_refused_and_nothing_changes(paths: Paths) -> None:
-    with paths_writer(paths) as writer:
+    with VideoSignalWriter(paths.video, paths.frames) as writer:
         with pytest.raises(WrongShape, match="17000"):
             writer.append(np.zeros((4, 17000, 3), np.uint8), 5)
         writer.append(clip(1)[0], 1)

@@ -20,6 +20,7 @@ _RECORDING, _DAMAGED = "recording", "damaged"
 _STYLES = {UNFINISHED: "yellow", _RECORDING: "cyan", _DAMAGED: "red", sources.DROPPED: "dim"}
 _UID = 8
 _PREVIEW = 60
+_IN_TERMINAL = 100
 
 _EXAMPLE = """\
     with playhead.open({path!r}) as store, store.dataset("teleop").new_episode() as episode:
@@ -38,13 +39,12 @@ _EXAMPLE = """\
 @click.option(
     "--limit",
     type=click.IntRange(min=0),
-    default=0,
     metavar="N",
-    help="Only the last N episodes, 0 for all; the default.",
+    help="Only the last N episodes, 0 for all. Default: all; in a terminal 100.",
 )
 @json_option
 @store_option
-def command(dataset: str | None, limit: int, as_json: bool, store_path: str | None) -> None:
+def command(dataset: str | None, limit: int | None, as_json: bool, store_path: str | None) -> None:
     """List datasets, or the episodes of one.
 
     DATASET is the name of a dataset in the store, or the path of a folder of episodes. An episode without an index is
@@ -53,6 +53,8 @@ def command(dataset: str | None, limit: int, as_json: bool, store_path: str | No
     if dataset is None:
         _list_datasets(store_path, as_json)
     else:
+        if limit is None:
+            limit = _IN_TERMINAL if output.in_terminal() and not as_json else 0
         _list_episodes(sources.find_dataset(store_path, dataset), limit, as_json)
 
 
@@ -160,8 +162,6 @@ def _outline(source: Source, entry: Entry) -> dict[str, Any]:
 
     Reads two small files, and of the others the names and sizes; only where those do not tell, the episode is opened.
     """
-    from playhead import facts
-
     folder = entry.folder
     found: dict[str, Any] = {
         "index": entry.index,
@@ -175,13 +175,13 @@ def _outline(source: Source, entry: Entry) -> dict[str, Any]:
         "path": folder.root,
     }
     try:
-        meta = facts.load(folder.meta)
+        meta = sources.load(folder.meta)
         found |= {"uid": sources.uid_among(meta), "created_ts_ns": meta.get("created_ts_ns")}
         if entry.state == UNFINISHED:
             return found | _unfinished(entry)
         found["signals"] = list(folder.signals())
         if isinstance(duration := meta.get("duration_ns"), int) and source.dataset is None:
-            return found | {"duration": duration / 1e9, "static": facts.load(folder.static)}
+            return found | {"duration": duration / 1e9, "static": sources.load(folder.static)}
         episode = source.open(entry)
         return found | {"duration": episode.duration_ns / 1e9, "static": episode.static}
     except (Damaged, OSError):

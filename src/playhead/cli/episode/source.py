@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from playhead import layout
+from playhead import layout, strictjson
 from playhead.cli.errors import complain
 from playhead.errors import Damaged, NotAStore, NotFound
 from playhead.layout import DatasetFolder, EpisodeFolder
@@ -309,12 +309,28 @@ def _by_uid(source: Source, key: str) -> Found:
 
 def uid_of(folder: EpisodeFolder) -> str:
     """Give the identity of an episode; empty where it has none that can be read."""
-    from playhead import facts
-
     try:
-        return uid_among(facts.load(folder.meta)) or ""
+        return uid_among(load(folder.meta)) or ""
     except (Damaged, OSError):
         return ""
+
+
+def load(path: str) -> dict[str, Any]:
+    """Read a JSON file of an episode as `facts.load` does, which for ten thousand of them would import the catalogue.
+
+    Raises:
+        Damaged: It is not a JSON object.
+    """
+    try:
+        with open(path, "rb") as file:
+            content = strictjson.decode(file.read())
+    except FileNotFoundError:
+        return {}
+    except strictjson.JSONDecodeError as error:
+        raise Damaged(path, "JSON", str(error)) from error
+    if not isinstance(content, dict):
+        raise Damaged(path, "a JSON object", type(content).__name__)
+    return content
 
 
 def uid_among(meta: dict[str, Any]) -> str | None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from playhead import clock
 from playhead.errors import Forked
 from playhead.journal.segment import Buffer
 from playhead.lanes.video import payload
@@ -26,6 +27,7 @@ _QUEUE_BYTES = 64 << 20  # of frames that wait for the encoder
 _MOST_WAITING, _LEAST_WAITING = 32, 2
 _BACKLOG_BYTES = 64 << 20  # of packets that wait for the tape
 _PAYLOAD_BYTES, _PAYLOAD_SAMPLES = 4 << 20, 4096
+_BEHIND_NS = clock.SECOND // 2  # that the encoder may be behind: what waits for it is lost in a crash
 _PATIENCE = 0.2  # seconds between two looks at what may have gone wrong while waiting
 
 _lines: weakref.WeakSet[_Line] = weakref.WeakSet()
@@ -43,6 +45,7 @@ class _Line:
         self._left_to_make = max(_LEAST_WAITING, min(_MOST_WAITING, _QUEUE_BYTES // frame_bytes))
         self._free: list[NDArray[Any]] = []
         self._waiting: deque[tuple[NDArray[Any], int]] = deque()
+        self._encoding_ns = 0  # that a frame takes, smoothed
         self._is_encoding = False
         self._is_stopping = False
         self._is_told = False
@@ -60,7 +63,7 @@ class _Line:
             with self._changed:
                 if self.error is not None:
                     raise self.error
-                if self.backlog < _BACKLOG_BYTES:
+                if self._has_room():
                     if self._free:
                         return self._free.pop()
                     if self._left_to_make:
@@ -68,6 +71,15 @@ class _Line:
                         return np.empty(self.shape, self._dtype)
                 self._changed.wait(_PATIENCE)
             check()
+
+    def _has_room(self) -> bool:
+        waiting = len(self._waiting)
+        is_behind = waiting >= _LEAST_WAITING and waiting * self._encoding_ns > _BEHIND_NS
+        return self.backlog < _BACKLOG_BYTES and not is_behind
+
+    def release(self, frame: NDArray[Any]) -> None:
+        with self._changed:
+            self._free.append(frame)
 
     def put(self, frame: NDArray[Any], ts_ns: int) -> None:
         with self._changed:
@@ -101,11 +113,14 @@ class _Line:
         try:
             while (following := self._next()) is not None:
                 frame, ts_ns = following
+                started = clock.elapsed_ns()
                 packet = self._encoder.encode(frame)
+                taken = clock.elapsed_ns() - started
                 with self._changed:
                     self.encoded.append(Sample(ts_ns, packet))
                     self.backlog += len(packet.data)
                     self._free.append(frame)
+                    self._encoding_ns = (self._encoding_ns * 7 + taken) // 8 if self._encoding_ns else taken
                     self._is_encoding = False
                     self._changed.notify_all()
         except BaseException as error:  # noqa: BLE001  raised in the caller's thread at the next call
@@ -155,9 +170,13 @@ class VideoRecorder(Recorder):
         if line is None:
             line = self._line = _Line(self.encoding, array.shape, array.dtype)
         buffer = line.buffer(self._check)
-        np.copyto(buffer, array)
+        try:
+            np.copyto(buffer, array)
+            self._last = stamp
+        except BaseException:  # a signal's exception must not cost a buffer
+            line.release(buffer)
+            raise
         line.put(buffer, stamp)
-        self._last = stamp
 
     def collected(self) -> tuple[int, Sequence[Buffer]] | None:
         """Give the packets that are not on the tape yet, or as many as make a good record."""

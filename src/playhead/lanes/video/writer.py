@@ -77,7 +77,12 @@ class VideoSignalWriter(SignalWriter[NDArray[np.uint8]]):
             )
         self._tape = tape.Tape(self._folder)
         self._recorder = VideoRecorder(encoding, self._tape.check)
-        self._tape.add(tape.Declaration(LANE, self.video_path.stem, encoding.facts()), self._recorder)
+        try:
+            self._tape.add(tape.Declaration(LANE, self.video_path.stem, encoding.facts()), self._recorder)
+        except OSError:
+            self._tape.abandon()
+            disk.remove_tree(self._folder)
+            raise
 
     def append(self, data: NDArray[Any], ts_ns: int) -> None:
         """Add a frame; see `SignalWriter.append`. It may be changed as soon as this returns."""

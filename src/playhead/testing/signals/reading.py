@@ -122,7 +122,7 @@ class ReadingContract(SignalSuite):
         self, reads: set[int], signal: Signal[Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A view of a view reads the samples that it shows; iteration reads no block too early."""
-        monkeypatch.setattr(type(signal), "_BLOCK", 2)
+        monkeypatch.setattr(type(signal), "_BLOCK", 3)
         for ask, expected in (
             (lambda: signal[3], {3}),
             (lambda: signal.time[210], {4}),
@@ -131,8 +131,10 @@ class ReadingContract(SignalSuite):
             (lambda: signal.time[125:201].values, {2, 3}),
             (lambda: signal.time[[120, 1000]].values, {1, 6}),
             (lambda: signal.time[120:1000:400][-1], {5}),
-            (lambda: next(iter(signal[4:])), {4, 5}),
-            (lambda: next(reversed(signal)), {8, 9}),
+            (lambda: next(iter(signal[4:])), {4, 5, 6}),
+            (lambda: next(reversed(signal)), {7, 8, 9}),
+            (lambda: list(signal), set(range(10))),
+            (lambda: list(reversed(signal)), set(range(10))),
         ):
             reads.clear()
             ask()

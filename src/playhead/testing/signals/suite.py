@@ -108,12 +108,13 @@ class SignalSuite:
         for position, wanted in enumerate(expected):
             self.assert_sample(found[position], wanted)
 
-    def assert_raises(self, kinds: Sequence[type[BaseException]], ask: Callable[[], object]) -> None:
+    def assert_raises(self, kinds: Sequence[type[BaseException]], ask: Callable[[], object], message: str = "") -> None:
         """See that asking fails with an error that is of all these kinds at once, and says something."""
         with pytest.raises(PlayheadError) as caught:
             ask()
         assert all(isinstance(caught.value, kind) for kind in kinds), type(caught.value).__mro__
         assert str(caught.value)
+        assert message in str(caught.value)
 
 
 def _is_below_zero(numbers: Any) -> Any:
