@@ -45,8 +45,10 @@ format: setup    ## Bring the code into the house format
 bench: setup     ## Print the figures of every lane
 	$(PYTHON) -m benchmarks
 
-bench-peers: setup  ## The same workloads on other trackers, each in an environment of its own
+bench-peers: setup  ## The same workloads on other programs, each in an environment of its own (11 GB)
 	$(PYTHON) -m benchmarks.peers
+	-$(PYTHON) -m benchmarks.peers.positronic
+	-$(PYTHON) -m benchmarks.peers.lerobot
 
 campaign: system setup  ## Run the crash and fault campaigns whole, and print their figures
 	PLAYHEAD_CAMPAIGN=1 $(PYTHON) -m pytest tests/crash tests/journal tests/test_disk.py -s

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from benchmarks import catalogue, journal, logging
+from benchmarks import catalogue, episodes, journal, logging, signals
 
 
 def main() -> None:
     """Run one after the other."""
-    for benchmark in (logging, journal, catalogue):
+    for benchmark in (logging, journal, catalogue, signals, episodes):
         benchmark.main()
         print()
 

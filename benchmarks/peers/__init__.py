@@ -9,4 +9,8 @@ starts one worker process per measurement with that environment's Python, and pr
 - ``report`` turns results into tables,
 - ``worker`` is the other side: it runs in the peer's Python and measures with ``workloads``,
 - ``workers/`` holds one adapter per peer, each with the few functions that ``adapter`` describes.
+
+Programs that record robots are measured one by one, against Playhead alone, since they share no workload:
+``python -m benchmarks.peers.positronic`` and ``python -m benchmarks.peers.lerobot``, each with a ``…_worker`` that runs
+in either Python; ``beside`` lets the two take turns and prints the table.
 """

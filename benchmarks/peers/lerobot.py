@@ -3,18 +3,21 @@
 Run: python -m benchmarks.peers.lerobot [--rounds 2]
 
 Two cameras of 240×320 and two 14-vectors, 200 ticks an episode, recorded at three times the rate of the cameras; items
-are two frames of each camera as floats and sixteen actions, in random order. LeRobot records H.264 with its other defaults:
-a keyframe every other frame, a constant rate factor of 30. Its default codec is left out, since SVT-AV1 takes real-time
-priority where root runs it. `streaming` is its `streaming_encoding=True`, which drops frames where the encoder is slow.
+are two frames of each camera as floats and sixteen actions, in random order. LeRobot records H.264 with its other
+defaults: a keyframe every other frame, a constant rate factor of 30. Its default codec is left out, since SVT-AV1 takes
+real-time priority where root runs it. `streaming` is its `streaming_encoding=True`, which drops frames where the
+encoder is slow. Playhead records with its defaults: a keyframe every 30 frames, a constant rate factor of 18.
 """
 
 import argparse
 import re
+import sys
 import tempfile
 from pathlib import Path
 
 from benchmarks.peers.beside import Figures, Row, Side, in_turns, print_table, sides
-from benchmarks.peers.drive import REPOSITORY
+from benchmarks.peers.drive import REPOSITORY, WorkerError
+from benchmarks.peers.environments import InstallError, python_for
 from benchmarks.peers.registry import Peer
 
 PEER = Peer("lerobot", "LeRobot", ("lerobot==0.4.4",))
@@ -44,10 +47,13 @@ def main() -> None:
     )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix=".scratch-lerobot-", dir=options.environments) as scratch:
-        variables = {"HF_HUB_OFFLINE": "1", "HF_HOME": scratch, "LD_LIBRARY_PATH": ffmpeg(options.environments)}
-        both = sides(PEER, options.environments, variables)
         print("Playhead beside LeRobot 0.4.4")
-        compare(both, Path(scratch), options.rounds)
+        try:
+            python_for(PEER, options.environments)
+            variables = {"HF_HUB_OFFLINE": "1", "HF_HOME": scratch, "LD_LIBRARY_PATH": ffmpeg(options.environments)}
+            compare(sides(PEER, options.environments, variables), Path(scratch), options.rounds)
+        except (InstallError, WorkerError) as error:
+            sys.exit(f"LeRobot could not be measured: {error}")
 
 
 def ffmpeg(peers_folder: Path) -> str:

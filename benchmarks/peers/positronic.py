@@ -7,11 +7,13 @@ Both use their defaults. Positronic encodes with x264's preset `medium` at a con
 """
 
 import argparse
+import sys
 import tempfile
 from pathlib import Path
 
 from benchmarks.peers.beside import ROUNDS, Figures, Row, Side, in_turns, print_table, sides
-from benchmarks.peers.drive import REPOSITORY
+from benchmarks.peers.drive import REPOSITORY, WorkerError
+from benchmarks.peers.environments import InstallError
 from benchmarks.peers.registry import Peer
 
 PEER = Peer("positronic", "Positronic", ("positronic==0.4.1",))
@@ -54,10 +56,12 @@ def main() -> None:
         "--environments", type=Path, default=REPOSITORY / ".peers", help="where the peers are installed"
     )
     options = parser.parse_args()
-    both = sides(PEER, options.environments)
-    print("Playhead beside Positronic 0.4.1")
     with tempfile.TemporaryDirectory(prefix=".scratch-positronic-", dir=options.environments) as scratch:
-        compare(both, Path(scratch), options.rounds)
+        print("Playhead beside Positronic 0.4.1")
+        try:
+            compare(sides(PEER, options.environments), Path(scratch), options.rounds)
+        except (InstallError, WorkerError) as error:
+            sys.exit(f"Positronic could not be measured: {error}")
 
 
 def compare(both: tuple[Side, Side], scratch: Path, rounds: int) -> None:

@@ -7,6 +7,7 @@ same piece of code, so the way back from a crash is walked at every close.
 
 from __future__ import annotations
 
+import atexit
 import os
 import struct
 import threading
@@ -113,10 +114,12 @@ class Tape:
         self.writer = BackgroundWriter(work, INTERVAL, "playhead-tape", rest=0)
         self._is_started = False
         self._is_closed = False
+        self._pid = os.getpid()
         _tapes.add(self)
 
     def add(self, declaration: Declaration, recorder: Recorder) -> None:
         """Take up a signal."""
+        self.refuse_in_child()
         with self._turn:
             self._append(_DECLARATION, len(self._recorders), strictjson.encode(declaration._asdict()))
             self._recorders.append(recorder)
@@ -126,6 +129,7 @@ class Tape:
 
     def note(self, facts: dict[str, Any]) -> None:
         """Keep facts that do not change."""
+        self.refuse_in_child()
         with self._turn:
             self._append(_FACTS, 0, strictjson.encode(facts))
 
@@ -150,12 +154,22 @@ class Tape:
         self._journal.sync()
         self._synced_at, self._is_synced = clock.elapsed_ns(), True
 
+    def refuse_in_child(self) -> None:
+        """See that this process is the one that records.
+
+        Raises:
+            Forked: It is a child of it.
+        """
+        if self._pid != os.getpid():
+            raise _forked()
+
     def check(self) -> None:
         """Raise what went wrong in the background since the last check."""
         self.writer.check()
 
     def flush(self, *, sync: bool = False) -> None:
         """Wait until every sample appended so far is in the kernel, or with `sync` on the medium."""
+        self.refuse_in_child()
         self.check()
         for recorder in list(self._recorders):
             recorder.settle()
@@ -173,6 +187,7 @@ class Tape:
         """
         if self._is_closed:
             return
+        self.refuse_in_child()
         for recorder in self._recorders:
             recorder.settle()
         if self._is_started:
@@ -185,6 +200,7 @@ class Tape:
 
     def abandon(self) -> None:
         """Give the journal back as it is, with what is not written yet lost."""
+        self.refuse_in_child()
         self.writer.abandon()
         with self._turn:
             self._let_go()
@@ -201,9 +217,7 @@ class Tape:
             writer.abandon()
 
 
-def seal(
-    folder: disk.StrPath, sealer_of: Callable[[Declaration], Sealer], *, salvage: bool = False
-) -> dict[str, Any]:
+def seal(folder: disk.StrPath, sealer_of: Callable[[Declaration], Sealer], *, salvage: bool = False) -> dict[str, Any]:
     """Read a tape that nobody records on, and turn it into files.
 
     Args:
@@ -278,9 +292,21 @@ def is_recorded(folder: disk.StrPath, *, patience: int = 0) -> bool:
     return False
 
 
+def _forked() -> Forked:
+    return Forked("this recording belongs to the parent of this process; make one of your own")
+
+
 def _disown_in_child() -> None:
     for tape in _tapes:
-        tape.writer.error = Forked("this recording belongs to the parent of this process; make one of your own")
+        tape.writer.error = _forked()
+
+
+def _flush_at_exit() -> None:
+    """Write down what a program that ends without closing its recordings has appended; they can be recovered."""
+    for tape in list(_tapes):
+        if not tape._is_closed and tape._pid == os.getpid():
+            tape.flush()
 
 
 os.register_at_fork(after_in_child=_disown_in_child)
+atexit.register(_flush_at_exit)

@@ -80,7 +80,7 @@ def verify(path: Path, acknowledged: list[Any]) -> None:
             episode = dataset.by_uid(UID)
             assert episode.static == {"task": "pick"}
             for name, expected in {
-                "x": lambda n: float(n),
+                "x": float,
                 "text": lambda n: f"t{n}",
                 "v": lambda n: [[n] * 3] * 2,
                 "cam": lambda n: n,

@@ -135,7 +135,7 @@ def test_views_of_datasets(tmp_path: Path) -> None:
     assert kept[0] is kept[0]
     assert [kept[n]["id"] for n in (0, 1, 2, 0)] == [0, -2, -10, 0]
     assert isinstance(kept, Dataset)
-    assert ids(pickle.loads(pickle.dumps(a.cached()))) == [0, 1, 2, 3]  # noqa: S301  as spawned workers do
+    assert ids(pickle.loads(pickle.dumps(a.cached()))) == [0, 1, 2, 3]
 
 
 def test_edits_are_views_beside_the_recordings(tmp_path: Path) -> None:

@@ -88,7 +88,9 @@ def test_an_episode_without_signals_has_no_times(tmp_path: Path) -> None:
     assert (EpisodeView({}, {}).start_ts, EpisodeView({}, {}).last_ts) == (0, 0)
 
 
-@pytest.mark.parametrize("bad", ["a/b", "x.frames", "X.FRAMES", "", ".hidden", "a\\b", "nul", "a\x00", "a:b", " a", "a" * 300, 5])
+@pytest.mark.parametrize(
+    "bad", ["a/b", "x.frames", "X.FRAMES", "", ".hidden", "a\\b", "nul", "a\x00", "a:b", " a", "a" * 300, 5]
+)
 def test_names_that_files_cannot_have_are_refused(tmp_path: Path, bad: Any) -> None:
     with DiskEpisodeWriter(tmp_path / "ep") as writer:
         with pytest.raises(BadName):
@@ -112,7 +114,9 @@ def test_names_of_signals_and_static_items_do_not_collide(tmp_path: Path) -> Non
     assert DiskEpisode(tmp_path / "ep").static == {"k": 1}
 
 
-@pytest.mark.parametrize("bad", [None, (1, 2), {1, 2}, np.zeros(2), {1: "a"}, {"a": None}, [np.float32(1)], b"x", object()])
+@pytest.mark.parametrize(
+    "bad", [None, (1, 2), {1, 2}, np.zeros(2), {1: "a"}, {"a": None}, [np.float32(1)], b"x", object()]
+)
 def test_static_items_are_plain_json(tmp_path: Path, bad: Any) -> None:
     with DiskEpisodeWriter(tmp_path / "ep") as writer:
         with pytest.raises(WrongType, match="JSON-serializable"):
@@ -263,3 +267,27 @@ def test_a_signal_may_be_told_its_lane(tmp_path: Path) -> None:
         with pytest.raises(WrongType, match="no video"):
             writer.append("wrong", 1.0, 1)
     assert DiskEpisode(tmp_path / "ep")["tiny"].values.shape == (1, 2, 2, 3)
+
+
+def test_what_the_medium_damaged_is_salvaged_around(tmp_path: Path) -> None:
+    writer = DiskEpisodeWriter(tmp_path / "ep")
+    writer.configure("cam", lossless=True, gop_size=4)
+    for number in range(24):
+        writer.append("x", float(number), number)
+        writer.append("cam", np.full((16, 16, 3), number, np.uint8), number)
+        writer.flush()
+    writer._tape.abandon()
+    segment = next((tmp_path / "ep" / ".recording").glob("*.seg"))
+    content = bytearray(segment.read_bytes())
+    content[len(content) // 2] ^= 1
+    segment.write_bytes(content)
+    unfinished = Unfinished(tmp_path / "ep")
+    with pytest.raises(Damaged, match=r"salvage=True"):
+        unfinished.recover()
+    episode = unfinished.recover(salvage=True)
+    for name, least in (("x", 23), ("cam", 19)):
+        found = list(episode[name])
+        assert least <= len(found) <= 24, name
+        for value, stamp in found:
+            assert np.all(value == stamp), (name, stamp)
+    assert len(episode["x"]) + len(episode["cam"]) < 48

@@ -164,7 +164,7 @@ def read(connection: Connection, run: int, name: str) -> Sequence[tuple[int, int
     """Give stamp, step and value of a metric, all stages and processes together, in order of time."""
     keys = [key for (key,) in driver_rows(connection, "SELECT key FROM series WHERE run = ? AND name = ?", (run, name))]
     marks = ",".join("?" * len(keys))
-    order = "" if len(keys) == 1 else " ORDER BY ts_ns"
+    order = "" if len(keys) == 1 else " ORDER BY ts_ns, series"
     query = f"SELECT ts_ns, step, value FROM points WHERE series IN ({marks}){order}"
     return driver_rows(connection, query, keys)
 

@@ -12,7 +12,6 @@ from playhead.plots.material import Curve, Material
 from playhead.plots.style import ALARM, BANDS, FAINT, INK, LINES, drawable, width_of
 
 _MOST_LINES = 64  # numbers of one value that are drawn as lines of their own
-_FEW = 60  # samples that are drawn as the steps they are
 _BUCKETS = 1400  # places along a curve at which more samples cannot be told apart
 _LABELLED = len(LINES)
 
@@ -116,15 +115,16 @@ def _draw_numbers(axes: Any, curve: Curve, material: Material) -> None:
 def _draw_lines(axes: Any, curve: Curve, material: Material, values: NDArray[np.float64]) -> None:
     count = values.shape[1]
     colours = LINES[:count] if count <= _LABELLED else [_between(place / (count - 1)) for place in range(count)]
-    is_stepped = len(values) <= _FEW or curve.values.dtype.kind != "f"
     is_dense = count > _LABELLED or len(values) > _BUCKETS
     looks = {"lw": 0.7 if is_dense else 1.0, "alpha": 0.7 if count > _LABELLED else 1.0}
-    if is_stepped and len(values) <= 2 * _BUCKETS:
+    broken = np.searchsorted(curve.stamps, np.array(curve.timing.gaps, np.int64), "right")
+    if len(values) <= 2 * _BUCKETS:  # as what it is: each value holds until the next, over a gap as dots
         times, held = _until(curve, material), np.vstack([values, values[-1:]])
         for column, colour in zip(held.T, colours, strict=True):
-            axes.step(times, column, where="post", color=colour, **looks)
+            interrupted = np.insert(times, broken, times[broken - 1]), np.insert(column, broken, np.nan)
+            axes.step(*interrupted, where="post", color=colour, **looks)
+            axes.hlines(column[broken - 1], times[broken - 1], times[broken], color=colour, ls=":", lw=0.8)
         return
-    broken = np.searchsorted(curve.stamps, np.array(curve.timing.gaps, np.int64), "right")
     times = np.insert(material.at(curve.stamps), broken, np.nan)
     for column, colour in zip(values.T, colours, strict=True):
         axes.plot(*_thinned(times, np.insert(column, broken, np.nan)), color=colour, **looks)

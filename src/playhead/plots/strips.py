@@ -11,6 +11,8 @@ from playhead.errors import Damaged
 from playhead.plots.material import Camera, Material
 from playhead.plots.style import ALARM, DPI, FAINT, PANEL, SOFT
 
+_OUTLINE = "#dfe3e8"
+
 LABEL = 0.2  # inches below the frames, for their times
 _GAP = 0.06  # inches between frames
 _MOST_HEIGHT, _LEAST_HEIGHT, _LEAST_WIDTH = 1.7, 0.55, 0.85
@@ -109,6 +111,8 @@ def _sized(frame: NDArray[Any], width: float, height: float, span: tuple[float, 
 def _show(axes: Any, image: NDArray[Any]) -> None:
     axes.imshow(image, cmap="gray", vmin=0, vmax=255, interpolation="nearest", aspect="equal")
     axes.set_facecolor(PANEL)
+    for spine in axes.spines.values():  # a picture may be as white as the page
+        spine.set(visible=True, color=_OUTLINE, linewidth=0.8)
 
 
 def _axes(figure: Any, box: tuple[float, float, float, float]) -> Any:

@@ -1,21 +1,21 @@
-"""A signal that is recorded alone, into a file of its own."""
+"""A signal that is recorded alone, into files of its own."""
 
 from __future__ import annotations
 
 import contextlib
 from abc import abstractmethod
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, final
+from typing import TypeVar, final
 
 from playhead import disk, tape
-from playhead.errors import Closed, Exists, NotFound, StoreLocked
+from playhead.errors import Closed, Exists, StoreLocked
 from playhead.signal.contract import SignalWriter
 from playhead.tape import Declaration, Sealer, Tape
 
 T = TypeVar("T")
 
-APPEND_FINISHED = "Cannot append to a finished writer"
-APPEND_ABORTED = "Cannot append to an aborted writer"
+_FINISHED, _ABORTED = "finished", "aborted"
 
 
 def tape_of(target: disk.StrPath) -> Path:
@@ -28,19 +28,23 @@ class SoloWriter(SignalWriter[T]):
     """The life of a signal that is recorded alone: a tape beside the file, made into the file at the end.
 
     Args:
-        target: The file.
+        target: The file; one that is there is replaced at the end.
 
     Raises:
-        Exists: A crash left a tape of this file; recover it first.
+        StoreLocked: Somebody records it now.
+        Exists: A crash left a recording of it behind.
     """
 
     def __init__(self, target: disk.StrPath) -> None:
         self._target = Path(target)
         self._folder = tape_of(target)
+        disk.make_folders(self._target.parent)
         if self._folder.exists():
+            if tape.is_recorded(self._folder, patience=tape.PATIENCE):
+                raise StoreLocked(f"{self._target} is being recorded by another writer; close that one")
             raise Exists(
-                f"{self._target} was being recorded when its process died or is being recorded now; "
-                f"call {type(self).__name__}.recover(…) to finish it, or delete {self._folder}"
+                f"a crash left a recording of {self._target} behind; finish it with {type(self).__name__}.recover(…), "
+                f"or remove {self._folder}"
             )
         self._tape = Tape(self._folder)
         self._ended: str | None = None
@@ -52,63 +56,74 @@ class SoloWriter(SignalWriter[T]):
     @final
     def _check_open(self) -> None:
         if self._ended is not None:
-            raise Closed(self._ended)
+            raise Closed(f"Cannot append to {'a' if self._ended == _FINISHED else 'an'} {self._ended} writer")
         self._tape.check()
 
     @final
     def flush(self, *, sync: bool = False) -> None:
         """Wait until every sample appended so far survives a kill of the process; with `sync`, a power cut."""
-        if self._ended is None:
-            self._tape.flush(sync=sync)
+        if self._ended is not None:
+            raise Closed(f"the writer of {self._target} is {self._ended}")
+        self._tape.flush(sync=sync)
 
     @final
     def close(self) -> None:
-        """Finish the file. Closing twice is fine, and so is closing after `abort`."""
+        """Finish the files. Closing twice is fine, and so is closing after `abort`.
+
+        Raises:
+            OSError: They could not be made. Nothing is lost; closing may be tried again.
+        """
         if self._ended is not None:
             return
         self._tape.close()
         self._seal()
         disk.remove_tree(self._folder)
-        self._ended = APPEND_FINISHED
+        self._ended = _FINISHED
 
     @final
     def abort(self) -> None:
         """Stop, and remove all that was recorded. Aborting twice is fine.
 
         Raises:
-            Closed: The file is finished.
+            Closed: The files are finished.
         """
-        if self._ended == APPEND_FINISHED:
-            raise Closed("Cannot abort a finished writer")
+        if self._ended == _FINISHED:
+            raise Closed(f"Cannot abort a finished writer; remove {self._target} instead")
         if self._ended is None:
             self._tape.abandon()
             with contextlib.suppress(FileNotFoundError):
                 disk.remove_tree(self._folder)
-            self._ended = APPEND_ABORTED
+            self._ended = _ABORTED
 
 
-def recover(target: disk.StrPath, sealer_of: Any) -> None:
-    """Finish a file whose recording died.
+def recover(target: disk.StrPath, seal: Callable[[Path], None]) -> bool:
+    """Finish the files of a recording that died.
 
     Args:
         target: The file.
-        sealer_of: Makes the sealer of the one signal on the tape.
+        seal: Makes it from a tape.
+
+    Returns:
+        Whether there was a recording.
 
     Raises:
-        NotFound: There is no tape of this file.
         StoreLocked: It is still being recorded.
         Damaged: The tape cannot be read.
     """
     folder = tape_of(target)
     if not folder.is_dir():
-        raise NotFound(f"no recording of {target} was left behind: there is no {folder}")
+        return False
     if tape.is_recorded(folder, patience=tape.PATIENCE):
-        raise StoreLocked(f"{target} is still being recorded; close its writer first")
-
-    def only(declaration: Declaration) -> Sealer:
-        found: Sealer = sealer_of(declaration)
-        return found
-
-    tape.seal(folder, only)
-    disk.sync_folder(folder.parent)
+        raise StoreLocked(f"{target} is being recorded; close its writer first")
+    found = bool(tape.declarations(folder))
+    if found:
+        seal(folder)
     disk.remove_tree(folder)
+    return found
+
+
+def seal(folder: Path, sealer_of: Callable[[Declaration], Sealer], *targets: Path) -> None:
+    """Make files from a tape, and wait until their names are on the medium."""
+    tape.seal(folder, sealer_of)
+    for parent in {target.parent for target in targets}:
+        disk.sync_folder(parent)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from playhead.errors import BadKey, Closed, Damaged, Exists, NotFound, OutOfOrder, StoreLocked, WrongShape, WrongType
+from playhead.errors import BadKey, Closed, Damaged, Exists, OutOfOrder, StoreLocked, WrongShape, WrongType
 from playhead.lanes.vectors import SimpleSignal, SimpleSignalWriter
 
 
@@ -70,7 +70,9 @@ ARRAYS = hnp.arrays(
 
 @settings(max_examples=60, deadline=None)
 @given(rows=ARRAYS, chunk=st.integers(1, 5))
-def test_arrays_of_any_type_and_shape_come_back(tmp_path_factory: pytest.TempPathFactory, rows: Any, chunk: int) -> None:
+def test_arrays_of_any_type_and_shape_come_back(
+    tmp_path_factory: pytest.TempPathFactory, rows: Any, chunk: int
+) -> None:
     path = tmp_path_factory.mktemp("any") / "x.parquet"
     signal = written(path, list(rows), chunk_size=chunk)
     if len(rows) and rows.ndim > 1:
@@ -99,7 +101,7 @@ def test_nothing_is_read_before_it_is_needed(tmp_path: Path) -> None:
     assert lazy._values is None
     assert lazy._stamps is None
     assert lazy.time[5:][0] == (2.0, 10)
-    assert signal.values.base is not None or True
+    assert signal.values.base is not None
     with pytest.raises(FileNotFoundError):
         len(missing)
 
@@ -219,16 +221,19 @@ def test_what_was_left_behind_is_recovered(tmp_path: Path) -> None:
     writer.flush()
     with pytest.raises(StoreLocked):
         SimpleSignalWriter.recover(path)
-    with pytest.raises(Exists, match="recover"):
+    with pytest.raises(StoreLocked):
         SimpleSignalWriter[Any](path)
     writer._tape.abandon()  # as a kill would
-    SimpleSignalWriter.recover(path)
+    with pytest.raises(Exists, match="recover"):
+        SimpleSignalWriter[Any](path)
+    assert SimpleSignalWriter.recover(path)
     assert SimpleSignal[Any](path)[0] == (1.5, 1)
-    with pytest.raises(NotFound):
-        SimpleSignalWriter.recover(path)
+    assert not SimpleSignalWriter.recover(path)
 
 
-@pytest.mark.parametrize("values", [[1.5] * 50, ["text", "x"] * 25, [np.arange(5.0)] * 50], ids=["float", "text", "array"])
+@pytest.mark.parametrize(
+    "values", [[1.5] * 50, ["text", "x"] * 25, [np.arange(5.0)] * 50], ids=["float", "text", "array"]
+)
 def test_a_flipped_bit_is_damage_or_harmless(tmp_path: Path, values: list[Any]) -> None:
     path = tmp_path / "x.parquet"
     signal = written(path, values, chunk_size=20)
@@ -275,7 +280,7 @@ def test_files_with_several_clocks_are_read_by_the_one_that_is_asked_for(tmp_pat
     assert SimpleSignal[Any](tmp_path / "x.parquet").timestamps.tolist() == [5, 6]
     assert SimpleSignal[Any](tmp_path / "x.parquet", timeline="robot").timestamps.tolist() == [1, 2]
     assert SimpleSignal[Any](tmp_path / "x.parquet").clocks == ("ts.robot", "ts.recorded")
-    with pytest.raises(Damaged, match="ts.camera"):
+    with pytest.raises(Damaged, match=r"ts\.camera"):
         len(SimpleSignal[Any](tmp_path / "x.parquet", timeline="camera"))
 
 

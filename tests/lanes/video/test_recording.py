@@ -16,7 +16,7 @@ import pytest
 
 from playhead import tape, testing
 from playhead.errors import BadKey, Closed, Exists, Forked, OutOfOrder, StoreLocked, WrongShape, WrongType
-from playhead.lanes.video import VideoSignalWriter, encoder, recorder, recover
+from playhead.lanes.video import VideoSignalWriter, encoder, recorder
 from tests.lanes.video.clips import Paths, clip, grey
 
 FRAMES = clip(14, 16, 24)
@@ -264,9 +264,9 @@ def test_one_writer_and_no_recovery_while_it_records(paths: Paths) -> None:
         with pytest.raises(StoreLocked):
             writer_of(paths)
         with pytest.raises(StoreLocked):
-            recover(paths.video, paths.frames)
+            VideoSignalWriter.recover(paths.video, paths.frames)
     assert len(paths.read()) == 1
-    assert not recover(paths.video, paths.frames)
+    assert not VideoSignalWriter.recover(paths.video, paths.frames)
 
 
 def test_a_leftover_is_refused_until_it_is_recovered(paths: Paths) -> None:
@@ -277,7 +277,7 @@ def test_a_leftover_is_refused_until_it_is_recovered(paths: Paths) -> None:
     writer._tape.abandon()  # as if the process had ended here
     with pytest.raises(Exists, match="recover"):
         writer_of(paths)
-    assert recover(str(paths.video), str(paths.frames))
+    assert VideoSignalWriter.recover(str(paths.video), str(paths.frames))
     np.testing.assert_array_equal(paths.read().values, np.stack(FRAMES[:3]))
     assert files_in(paths) == [paths.frames.name, paths.video.name]
 
@@ -304,7 +304,7 @@ def test_a_kill_at_any_change_of_the_disk_leaves_a_prefix(tmp_path: Path, torn: 
             n, lambda acknowledge, paths=paths: record_and_acknowledge(paths.video.parent, acknowledge), torn=torn
         )  # type: ignore[misc]
         killed += crash.killed
-        recover(paths.video, paths.frames)
+        VideoSignalWriter.recover(paths.video, paths.frames)
         least = max(crash.acknowledged, default=0)
         if not paths.frames.exists():
             assert least == 0
@@ -325,7 +325,7 @@ def test_the_loss_survives_a_crash(paths: Paths) -> None:
         writer.append(frame, i)
     writer.flush()
     writer._tape.abandon()
-    recover(paths.video, paths.frames)
+    VideoSignalWriter.recover(paths.video, paths.frames)
     loss = paths.read().loss
     assert loss is not None
     assert loss.frames == 3  # the first, and the middles of the GOPs 0 and 1; that of 3 was not reached

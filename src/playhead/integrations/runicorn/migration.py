@@ -15,13 +15,13 @@ from playhead import disk, facts, recovery
 from playhead.catalog import runs as catalog_runs
 from playhead.claims import Claim
 from playhead.errors import BadName, Damaged, NotFound, StoreLocked, WrongType
+from playhead.home import Home
 from playhead.integrations.runicorn import conversion, source
 from playhead.integrations.runicorn.conversion import Converted
 from playhead.integrations.runicorn.report import Finding, Report
 from playhead.integrations.runicorn.roots import Candidate, Root
 from playhead.integrations.runicorn.source import SourceRun
 from playhead.layout import RunFolder
-from playhead.home import Home
 from playhead.store import Store
 
 Progress = Callable[[Sequence[Candidate]], Iterable[Candidate]]

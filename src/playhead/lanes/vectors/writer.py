@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeVar
 
-from playhead import disk, tape
+from playhead import disk
 from playhead.lanes.vectors.parquet import CHUNK_ROWS, VectorSealer
 from playhead.lanes.vectors.recorder import VectorRecorder
-from playhead.signal.solo import SoloWriter, recover
-from playhead.tape import Declaration
+from playhead.signal.solo import SoloWriter, recover, seal
 
 T = TypeVar("T")
 
@@ -22,6 +21,10 @@ class SimpleSignalWriter(SoloWriter[T]):
     Args:
         filepath: The Parquet file; one that is there is replaced at the end.
         chunk_size: Rows in a row group of the file.
+
+    Raises:
+        StoreLocked: Somebody records it now.
+        Exists: A crash left a recording of it behind.
     """
 
     def __init__(self, filepath: disk.StrPath, chunk_size: int = CHUNK_ROWS) -> None:
@@ -36,23 +39,22 @@ class SimpleSignalWriter(SoloWriter[T]):
         self._recorder.append(data, ts_ns)
 
     def _seal(self) -> None:
-        made: list[VectorSealer] = []
-
-        def sealer_of(declaration: Declaration) -> VectorSealer:
-            made.append(VectorSealer(declaration, self._target, self._chunk_rows))
-            return made[0]
-
-        tape.seal(self._folder, sealer_of)
-        if not made:
+        if self._recorder.kind is None:
             VectorSealer(None, self._target).finish()
-        disk.sync_folder(self._target.parent)
+            disk.sync_folder(self._target.parent)
+        else:
+            _seal(self._folder, self._target, self._chunk_rows)
 
     @staticmethod
-    def recover(filepath: disk.StrPath) -> None:
-        """Finish the file of a recording that died.
+    def recover(filepath: disk.StrPath) -> bool:
+        """Finish the file of a recording that died; tell whether there was one.
 
         Raises:
-            NotFound: None was left behind.
             StoreLocked: It is still being recorded.
+            Damaged: What was recorded cannot be read.
         """
-        recover(filepath, lambda declaration: VectorSealer(declaration, filepath))
+        return recover(filepath, lambda folder: _seal(folder, Path(filepath), CHUNK_ROWS))
+
+
+def _seal(folder: Path, target: Path, chunk_rows: int) -> None:
+    seal(folder, lambda declaration: VectorSealer(declaration, target, chunk_rows), target)

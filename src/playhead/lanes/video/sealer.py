@@ -46,11 +46,15 @@ class VideoSealer(Sealer):
         self._losses: list[Loss] = []
         self._shape: Shape = ()
         self._movie: _Movie | None = None
+        self._awaits_key = False
 
     def add(self, payload_bytes: memoryview) -> None:
         """Take encoded frames."""
         self._shape = payload.shape_of(payload_bytes)
         for sample in payload.unpack(payload_bytes):
+            self._awaits_key &= not sample.packet.is_key
+            if self._awaits_key:
+                continue
             if self._movie is None:
                 self._movie = _Movie(self._video_path, self._encoding, sample.packet)
             if sample.packet.is_key:
@@ -59,6 +63,10 @@ class VideoSealer(Sealer):
                 self._losses.append(sample.packet.loss)
             self._movie.mux(sample.packet)
             self._stamps.append(sample.ts_ns)
+
+    def interrupted(self) -> None:
+        """Leave out frames up to the next one that needs none of those that were lost."""
+        self._awaits_key = True
 
     def finish(self) -> None:
         """Put the MP4 and then the index in their places."""

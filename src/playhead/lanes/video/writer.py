@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead import disk, tape
-from playhead.errors import Closed, Exists, Forked, StoreLocked
-from playhead.journal.writer import LOCK_FILE
+from playhead import disk
 from playhead.lanes.video.encoding import Encoding
 from playhead.lanes.video.recorder import VideoRecorder
 from playhead.lanes.video.sealer import VideoSealer
-from playhead.signal import SignalWriter
+from playhead.signal.solo import SoloWriter, recover, seal
+from playhead.tape import Declaration
 
 LANE = "video"
 
 
-class VideoSignalWriter(SignalWriter[NDArray[np.uint8]]):
+class VideoSignalWriter(SoloWriter[NDArray[np.uint8]]):
     """Records frames into an MP4 and an index of their times.
 
     While it records, encoded frames go to a tape in a hidden folder beside the video, which a kill of the process
@@ -59,111 +57,32 @@ class VideoSignalWriter(SignalWriter[NDArray[np.uint8]]):
         pixel_format: str | None = None,
         threads: int = 1,
     ) -> None:
+        encoding = Encoding(codec, gop_size, fps, quality, preset, lossless, pixel_format, threads)
+        disk.make_folders(Path(frames_index_path).parent)
+        super().__init__(video_path)
         self.video_path = Path(video_path)
         self.frames_index_path = Path(frames_index_path)
-        encoding = Encoding(codec, gop_size, fps, quality, preset, lossless, pixel_format, threads)
-        self._folder = recording_folder(video_path)
-        self._pid = os.getpid()
-        self._ended: str | None = None
-        self._is_closing = False
-        disk.make_folders(self.video_path.parent)
-        disk.make_folders(self.frames_index_path.parent)
-        if tape.is_recorded(self._folder):
-            raise StoreLocked(f"{self.video_path} is being recorded by another writer; close that one")
-        if self._folder.exists():
-            raise Exists(
-                f"{self._folder} holds a recording that a crash left behind; make a video of it with "
-                "playhead.lanes.video.recover, or remove it"
-            )
-        self._tape = tape.Tape(self._folder)
         self._recorder = VideoRecorder(encoding, self._tape.check)
-        try:
-            self._tape.add(tape.Declaration(LANE, self.video_path.stem, encoding.facts()), self._recorder)
-        except OSError:
-            self._tape.abandon()
-            disk.remove_tree(self._folder)
-            raise
+        self._tape.add(Declaration(LANE, self.video_path.stem, encoding.facts()), self._recorder)
 
     def append(self, data: NDArray[Any], ts_ns: int) -> None:
         """Add a frame; see `SignalWriter.append`. It may be changed as soon as this returns."""
-        if self._ended is not None or self._is_closing:
-            raise Closed(f"Cannot append to a finished writer: this one {self._ended or 'is being closed'}")
-        self._refuse_in_child()
-        self._tape.check()
+        self._check_open()
         self._recorder.append(data, ts_ns)
 
-    def flush(self, *, sync: bool = False) -> None:
-        """Wait until every frame appended so far survives a kill of the process, or with `sync` a power cut."""
-        if self._ended is not None:
-            raise Closed(f"cannot flush: the writer {self._ended}")
-        self._refuse_in_child()
-        self._tape.flush(sync=sync)
+    def _seal(self) -> None:
+        _seal(self._folder, self.video_path, self.frames_index_path)
 
-    def close(self) -> None:
-        """Make the MP4 and the index. Closing twice is fine.
+    @staticmethod
+    def recover(video_path: disk.StrPath, frames_index_path: disk.StrPath) -> bool:
+        """Finish the files of a recording that died; tell whether there was one.
 
         Raises:
-            OSError: They could not be made. Nothing is lost; closing may be tried again.
+            StoreLocked: It is still being recorded.
+            Damaged: What was recorded cannot be read.
         """
-        if self._ended is not None:
-            return
-        self._refuse_in_child()
-        self._is_closing = True
-        self._tape.close()
-        _seal(self._folder, self.video_path, self.frames_index_path)
-        self._ended = "is closed"
-
-    def abort(self) -> None:
-        """Stop, and remove all that was recorded."""
-        if self._ended == "is closed":
-            raise Closed(f"cannot abort: {self.video_path} is finished; remove the file instead")
-        if self._ended is None:
-            self._refuse_in_child()
-            self._ended = "was aborted"
-            self._tape.abandon()
-            disk.remove_tree(self._folder)
-
-    def _refuse_in_child(self) -> None:
-        if self._pid != os.getpid():
-            raise Forked(f"{self.video_path} is recorded by the parent of this process; record into one of your own")
-
-
-def recording_folder(video_path: disk.StrPath) -> Path:
-    """Name the folder in which a video is recorded before it is sealed."""
-    path = Path(video_path)
-    return path.with_name(f".{path.stem}.recording")
-
-
-def recover(video_path: disk.StrPath, frames_index_path: disk.StrPath) -> bool:
-    """Make the files of a video whose recording was cut off.
-
-    Args:
-        video_path: What was given to the writer.
-        frames_index_path: What was given to the writer.
-
-    Returns:
-        Whether there was anything to recover.
-
-    Raises:
-        StoreLocked: Somebody records it now.
-        Damaged: The tape has a hole.
-    """
-    folder = recording_folder(video_path)
-    lock = folder / LOCK_FILE
-    if not lock.exists():
-        if folder.exists():
-            disk.remove_tree(folder)  # the crash came before anything was recorded
-        return False
-    with disk.locked(lock, wait=False) as mine:
-        if not mine:
-            raise StoreLocked(f"{video_path} is being recorded; close its writer")
-        found = bool(tape.declarations(folder))
-        _seal(folder, Path(video_path), Path(frames_index_path))
-    return found
+        return recover(video_path, lambda folder: _seal(folder, Path(video_path), Path(frames_index_path)))
 
 
 def _seal(folder: Path, video_path: Path, frames_index_path: Path) -> None:
-    tape.seal(folder, lambda declaration: VideoSealer(declaration, video_path, frames_index_path))
-    for parent in {video_path.parent, frames_index_path.parent}:
-        disk.sync_folder(parent)
-    disk.remove_tree(folder)
+    seal(folder, lambda found: VideoSealer(found, video_path, frames_index_path), video_path, frames_index_path)

@@ -48,7 +48,7 @@ class ReadingContract(SignalSuite):
         self, block: int, signal: Signal[Any], samples: list[Sample], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """However many samples are read at once, each comes once, in order."""
-        monkeypatch.setattr(type(signal), "_BLOCK", block)
+        monkeypatch.setattr(signal, "_BLOCK", block)
         for found, expected in ((signal, samples), (signal[1:8:2], samples[1:8:2]), (signal[[4, 2]], samples[4:1:-2])):
             for sample, wanted in zip(found, expected, strict=True):
                 self.assert_sample(sample, wanted)
@@ -122,7 +122,7 @@ class ReadingContract(SignalSuite):
         self, reads: set[int], signal: Signal[Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A view of a view reads the samples that it shows; iteration reads no block too early."""
-        monkeypatch.setattr(type(signal), "_BLOCK", 3)
+        monkeypatch.setattr(signal, "_BLOCK", 3)
         for ask, expected in (
             (lambda: signal[3], {3}),
             (lambda: signal.time[210], {4}),
