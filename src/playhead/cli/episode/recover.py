@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,12 +37,20 @@ RECOVERED, DISCARDED, RECORDING, FAILED, WOULD = "recovered", "discarded", "reco
 @either_argument
 @click.option("--all", "every", is_flag=True, help="All unfinished episodes of the dataset, or of the store.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--salvage", is_flag=True, help="Keep what can be read of recordings that their medium has damaged.")
 @click.option("--discard", is_flag=True, help="Remove them for good instead. Asks first.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
 @store_option
 def command(
-    source: str | None, every: bool, dry_run: bool, discard: bool, yes: bool, as_json: bool, store_path: str | None
+    source: str | None,
+    every: bool,
+    dry_run: bool,
+    salvage: bool,
+    discard: bool,
+    yes: bool,
+    as_json: bool,
+    store_path: str | None,
 ) -> None:
     """Finish episodes whose recording was cut short.
 
@@ -52,7 +61,8 @@ def command(
     chosen = _chosen(source, every or dry_run, store_path)
     if discard and not dry_run and not yes and (due := [one for one in chosen if not one.is_recorded]):
         _ask(due)
-    done = [_treated(one, dry_run, discard) for one in chosen]
+    action = None if dry_run else _discard if discard else partial(_recover, salvage=salvage)
+    done = [_treated(one, action) for one in chosen]
     if as_json:
         output.print_json(done)
     else:
@@ -88,9 +98,8 @@ def _opened(store_path: str | None, source: Source | None, paths: list[Path]) ->
     return [known.get(path) or Unfinished(path) for path in paths]
 
 
-def _treated(one: Unfinished, dry_run: bool, discard: bool) -> dict[str, Any]:
+def _treated(one: Unfinished, action: Callable[[Unfinished], dict[str, Any]] | None) -> dict[str, Any]:
     found: dict[str, Any] = {"path": str(one.path), "uid": one.uid, "outcome": WOULD, "signals": {}, "duration": None}
-    action = None if dry_run else _discard if discard else _recover
     try:
         if one.is_recorded:
             return found | {"outcome": RECORDING, "signals": dict.fromkeys(one.signals)}
@@ -104,8 +113,8 @@ def _treated(one: Unfinished, dry_run: bool, discard: bool) -> dict[str, Any]:
         return found | {"outcome": FAILED}
 
 
-def _recover(one: Unfinished) -> dict[str, Any]:
-    return {"outcome": RECOVERED} | _came_back(one.recover())
+def _recover(one: Unfinished, *, salvage: bool) -> dict[str, Any]:
+    return {"outcome": RECOVERED} | _came_back(one.recover(salvage=salvage))
 
 
 def _came_back(episode: DiskEpisode) -> dict[str, Any]:
