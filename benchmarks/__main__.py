@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from benchmarks import catalogue, episodes, journal, logging, signals
+from benchmarks import catalogue, episodes, journal, logging, signals, video
 
 
 def main() -> None:
     """Run one after the other."""
-    for benchmark in (logging, journal, catalogue, signals, episodes):
+    for benchmark in (logging, journal, catalogue, signals, episodes, video):
         benchmark.main()
         print()
 

@@ -59,7 +59,7 @@ def _facts(layout: Layout, name: str, dataset: DatasetFolder, number: int) -> Ep
         run_id=_text(meta.get("run_id")),
         folder=layout.relative(folder.path),
         created_ns=_integer(meta.get("created_ts_ns")),
-        duration_ns=_integer(meta.get("duration_ns")),
+        duration_ns=_integer(meta.get("span_ns", meta.get("duration_ns"))),
         finished=not folder.is_unfinished(),
         signals=strictjson.encode(signals).decode(),
         static=strictjson.encode(strictjson.plain(static)).decode(),

@@ -252,7 +252,12 @@ def seal(folder: disk.StrPath, sealer_of: Callable[[Declaration], Sealer], *, sa
             if reader.damage and not salvage:
                 hole = reader.damage[0]
                 found = f"a hole from byte {hole.start} to {hole.stop}: {hole.reason}"
-                raise Damaged(hole.path, "whole records", found, "recover(salvage=True), or playhead episode recover --salvage, keeps what can be read")
+                raise Damaged(
+                    hole.path,
+                    "whole records",
+                    found,
+                    "recover(salvage=True), or playhead episode recover --salvage, keeps what can be read",
+                )
         for sealer in sealers.values():
             sealer.finish()
     except BaseException:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Protocol
 
 import numpy as np
 
-from playhead.errors import BadName, WrongType
+from playhead.errors import BadName, MissingExtra, WrongType
 from playhead.layout import EpisodeFolder
 from playhead.signal import Signal
 from playhead.tape import Declaration, Sealer, Tape
@@ -60,6 +61,17 @@ def _begin_video(tape: Tape, name: str, options: dict[str, Any], data: Any, ts_n
         recorder.stop()
         raise
     return recorder
+
+
+def prepare() -> None:
+    """Load what lanes will need, so that no sample waits for it: a third of a second, once in a process."""
+    import pyarrow as pa
+
+    import playhead.lanes.vectors
+
+    with contextlib.suppress(MissingExtra):  # a camera will say so
+        import playhead.lanes.video  # noqa: F401
+    pa.array(np.zeros(1))  # the first array looks for pandas
 
 
 def check(lane: str | None) -> str | None:

@@ -62,7 +62,8 @@ class DiskEpisode(Episode):
     def meta(self) -> dict[str, Any]:
         """Identity and provenance. A folder that has no `uid` gets one from the time at which it was made."""
         meta = dict(self._stored_meta())
-        meta.pop("duration_ns", None)
+        for length in ("duration_ns", "span_ns"):
+            meta.pop(length, None)
         if "uid" not in meta and "created_ts_ns" in meta:
             meta["uid"] = f"ts-{meta['created_ts_ns']}"
         meta["path"] = os.fspath(self.path)
@@ -71,7 +72,7 @@ class DiskEpisode(Episode):
     @property
     def duration_ns(self) -> int:
         """The time from the first sample of all to the last; known without reading signals where the folder says so."""
-        duration = self._stored_meta().get("duration_ns")
+        duration = self._stored_meta().get("span_ns")
         return duration if isinstance(duration, int) else self._measured_duration()
 
     def _measured_duration(self) -> int:

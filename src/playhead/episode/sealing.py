@@ -27,11 +27,20 @@ def seal(folder: EpisodeFolder, *, finished: bool, salvage: bool = False) -> Non
             folder.tape, lambda declaration: lanes.sealer(declaration, folder), salvage=salvage
         )
         facts.write(folder.static, static, named=False)
-    duration = DiskEpisode(folder.path)._measured_duration()
-    facts.write(folder.meta, facts.load(folder.meta) | {"duration_ns": duration}, named=False)
+    facts.write(folder.meta, facts.load(folder.meta) | _lengths(DiskEpisode(folder.path)), named=False)
     disk.sync_folder(folder.path)
     if finished:
         disk.remove(folder.unfinished)
         disk.sync_folder(folder.path)
     with contextlib.suppress(FileNotFoundError):
         disk.remove_tree(folder.tape)
+
+
+def _lengths(episode: DiskEpisode) -> dict[str, int]:
+    """Say how long an episode is, so that a list need not open its signals.
+
+    `duration_ns` begins when the last signal does, as Positronic counts; `span_ns` with the first sample of all.
+    """
+    has_samples = any(map(len, episode.signals.values()))
+    duration = episode.last_ts - episode.start_ts if has_samples else 0
+    return {"duration_ns": duration, "span_ns": episode._measured_duration()}

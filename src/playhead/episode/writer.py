@@ -67,6 +67,7 @@ class DiskEpisodeWriter(EpisodeWriter):
         }
         if run_id is not None:
             meta["run_id"] = layout.check_run_id(run_id)
+        lanes.prepare()
         self._make_folder(meta)
         self._tape = Tape(self._folder.tape)
 

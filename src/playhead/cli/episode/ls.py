@@ -180,7 +180,7 @@ def _outline(source: Source, entry: Entry) -> dict[str, Any]:
         if entry.state == UNFINISHED:
             return found | _unfinished(entry)
         found["signals"] = list(folder.signals())
-        if isinstance(duration := meta.get("duration_ns"), int) and source.dataset is None:
+        if isinstance(duration := meta.get("span_ns"), int) and source.dataset is None:
             return found | {"duration": duration / 1e9, "static": sources.load(folder.static)}
         episode = source.open(entry)
         return found | {"duration": episode.duration_ns / 1e9, "static": episode.static}
