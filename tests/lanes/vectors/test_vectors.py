@@ -87,6 +87,15 @@ def test_texts_of_any_length_come_back(tmp_path_factory: pytest.TempPathFactory,
     assert signal.values.tolist() == texts
 
 
+def test_scalars_of_python_and_numpy_may_mix(tmp_path: Path) -> None:
+    values: list[Any] = [1.5, np.float64(2.5), np.array(3.5), 4.5]
+    assert written(tmp_path / "x.parquet", values).values.tolist() == [1.5, 2.5, 3.5, 4.5]
+    whole: list[Any] = [1, np.int64(2), 3, np.int64(-(2**63))]
+    assert written(tmp_path / "y.parquet", whole).values.tolist() == [1, 2, 3, -(2**63)]
+    large = [np.uint64(2**64 - 1), np.uint64(0)]
+    assert written(tmp_path / "z.parquet", large).values.tolist() == [2**64 - 1, 0]
+
+
 def test_row_groups_hold_chunks(tmp_path: Path) -> None:
     written(tmp_path / "x.parquet", list(range(25)), chunk_size=10)
     metadata = pq.read_metadata(tmp_path / "x.parquet")

@@ -27,8 +27,6 @@ _BEHIND_ALL = 1 << 63
 _MOST_BYTES = 8 << 20  # of values in one payload
 _CROWDED = 1 << 20  # samples in memory, at which the caller waits for the tape
 
-_PLAIN = (float, bool)  # what needs no check but its type
-
 
 class VectorRecorder(Recorder):
     """Checks samples and keeps them in memory until the tape fetches them.
@@ -52,7 +50,7 @@ class VectorRecorder(Recorder):
     def append(self, data: Any, ts_ns: int) -> None:
         """Take a sample; see `SignalWriter.append`."""
         if type(ts_ns) is int and self._last < ts_ns < _BEHIND_ALL and self._background.error is None:
-            if type(data) is self._type:
+            if type(data) is self._type and (self._type is not int or -_BEHIND_ALL <= data < _BEHIND_ALL):
                 self._pending.append((ts_ns, data))
                 self._last = ts_ns
                 return
@@ -82,7 +80,7 @@ class VectorRecorder(Recorder):
         if kind.shape is not None:
             self._dtype, self._shape = np.dtype(kind.dtype), kind.shape
         else:
-            self._type = {"<f8": float, "|b1": bool}.get(kind.dtype)
+            self._type = {"<f8": float, "|b1": bool, "<i8": int}.get(kind.dtype)
 
     def collected(self) -> tuple[int, Sequence[Buffer]] | None:
         """Give the oldest samples as one payload."""
@@ -95,7 +93,7 @@ class VectorRecorder(Recorder):
         if self.kind.dtype == TEXT:
             lengths = np.fromiter(map(len, values), "<u4", count).tobytes()
             return count, (*head, lengths, b"".join(values))
-        if self.kind.shape is None and not isinstance(values[0], bytes):
+        if self.kind.shape is None:
             return count, (*head, np.array(values, self.kind.dtype).tobytes())
         return count, (*head, b"".join(values))
 
@@ -105,23 +103,19 @@ class VectorRecorder(Recorder):
 
 
 def _packed(data: Any, kind: Kind) -> Any:
-    """Give a value in the form in which it waits: bytes, which no caller can change any more, or a plain scalar."""
-    if type(data) in _PLAIN:
-        return data
+    """Give a value in the form in which it waits, and which no caller can change any more: a plain scalar, or bytes."""
     if kind.dtype == TEXT:
         try:
             encoded: bytes = data.encode()
         except UnicodeEncodeError as error:
             raise WrongType(f"a text that is not valid Unicode cannot be recorded: {error}") from error
         return encoded
-    if type(data) is int:
-        try:
-            return data.to_bytes(8, "little", signed=True)
-        except OverflowError:
-            raise WrongType(
-                f"a whole number has 64 bits; {data} does not fit: record it as a float or a text"
-            ) from None
-    return as_array(data).astype(kind.dtype, copy=False).tobytes()
+    if type(data) is int and not -_BEHIND_ALL <= data < _BEHIND_ALL:
+        raise WrongType(f"{data} does not fit into 64 bits: record it as a float or a text")
+    if type(data) in (float, bool, int):
+        return data
+    array = as_array(data).astype(kind.dtype, copy=False)
+    return array.item() if kind.shape is None else array.tobytes()
 
 
 class Samples(NamedTuple):
