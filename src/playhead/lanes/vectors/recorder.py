@@ -50,7 +50,7 @@ class VectorRecorder(Recorder):
     def append(self, data: Any, ts_ns: int) -> None:
         """Take a sample; see `SignalWriter.append`."""
         if type(ts_ns) is int and self._last < ts_ns < _BEHIND_ALL and self._background.error is None:
-            if type(data) is self._type and (self._type is not int or -_BEHIND_ALL <= data < _BEHIND_ALL):
+            if type(data) is self._type and (type(data) is not int or -_BEHIND_ALL <= data < _BEHIND_ALL):
                 self._pending.append((ts_ns, data))
                 self._last = ts_ns
                 return
