@@ -28,7 +28,7 @@ demo: setup      ## Train a small agent, record a pendulum with a camera, look a
 	$(VENV)/bin/playhead ls --store demo-store
 	$(VENV)/bin/playhead show last --store demo-store
 	$(VENV)/bin/playhead episode show pendulum/-1 --store demo-store
-	$(VENV)/bin/playhead episode sheet pendulum/-1 --store demo-store -o demo-store/sheet.png --force
+	$(VENV)/bin/playhead episode sheet pendulum/-1 --store demo-store -o demo-store/sheet.png
 
 test: system setup  ## Run the tests
 	$(PYTHON) -m pytest
