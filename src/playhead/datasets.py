@@ -27,7 +27,6 @@ class StoredDataset(EditedDataset, DatasetWriter):
         self._place = home.layout.dataset(name)
         self._recordings = LocalDataset(self._place.path)
         super().__init__(self._recordings, self._place.path)
-        self._writer: LocalDatasetWriter | None = None
 
     @property
     def path(self) -> Path:
@@ -47,21 +46,17 @@ class StoredDataset(EditedDataset, DatasetWriter):
         Raises:
             ReadOnly: The store is open for reading.
         """
-        if self._home.database.mode != "a":
-            raise ReadOnly(f"the store {self._home.layout.root} is open for reading; open it with mode='a' to record")
-        if self._writer is None:
-            self._writer = LocalDatasetWriter(self.path)
-        writer = self._writer.new_episode(uid=uid, created_ts_ns=created_ts_ns, run_id=run_id, notify=self._ended)
-        episode_index.update(self._home, self.name, [int(writer.path.name)])
-        return writer
-
-    def _ended(self, writer: DiskEpisodeWriter, _outcome: str) -> None:
-        episode_index.update(self._home, self.name, [int(writer.path.name)])
+        return new_episode(self._home, self.name, uid=uid, created_ts_ns=created_ts_ns, run_id=run_id)
 
     @property
     def unfinished(self) -> list[Unfinished]:
         """The episodes whose recording has not come to its end; `recover()` makes a normal one of each."""
         return [CataloguedUnfinished(self._home, self.name, found.path) for found in self._recordings.unfinished]
+
+    def _has(self, uid: str) -> bool:
+        with self._home.database.read() as connection:
+            known = catalog_episodes.by_uid(connection, self.name, uid) is not None
+        return known or super()._has(uid)
 
     def by_uid(self, uid: str) -> DiskEpisode:
         """Find an episode by its identity, dropped or not.
@@ -93,6 +88,22 @@ class StoredDataset(EditedDataset, DatasetWriter):
         more = f", {len(self._recordings.unfinished)} unfinished" if self._recordings.unfinished else ""
         dropped = f", {len(self.dropped)} dropped" if self.dropped else ""
         return f"<Dataset {self.name!r} of {self._home.layout.root}, {len(self)} episodes{more}{dropped}>"
+
+
+def new_episode(
+    home: Home, name: str, *, uid: str | None = None, created_ts_ns: int | None = None, run_id: str | None = None
+) -> DiskEpisodeWriter:
+    """Begin an episode in a dataset, however many it has; see `StoredDataset.new_episode`."""
+    if home.database.mode != "a":
+        raise ReadOnly(f"the store {home.layout.root} is open for reading; open it with mode='a' to record")
+
+    def ended(writer: DiskEpisodeWriter, _outcome: str) -> None:
+        episode_index.update(home, name, [int(writer.path.name)])
+
+    place = LocalDatasetWriter(home.layout.dataset(name).path)
+    writer = place.new_episode(uid=uid, created_ts_ns=created_ts_ns, run_id=run_id, notify=ended)
+    episode_index.update(home, name, [int(writer.path.name)])
+    return writer
 
 
 class CataloguedUnfinished(Unfinished):

@@ -205,7 +205,7 @@ class RunWriter(Run):
         from playhead import datasets
 
         name = layout.check_name(dataset, "dataset name")
-        return datasets.open_dataset(self._home, name).new_episode(uid=uid, run_id=self.id)
+        return datasets.new_episode(self._home, name, uid=uid, run_id=self.id)
 
     def flush(self, *, sync: bool = False) -> None:
         """Bring the catalogue up to date with all that was logged.

@@ -255,6 +255,27 @@ def test_signals_may_be_appended_from_several_threads(tmp_path: Path) -> None:
         assert episode[f"s{number}"].values.tolist() == list(range(2000))
 
 
+def test_threads_may_bring_the_first_sample_of_one_signal(tmp_path: Path) -> None:
+    for attempt in range(20):
+        with DiskEpisodeWriter(tmp_path / str(attempt)) as writer:
+            barrier = threading.Barrier(4)
+            refused: list[Exception] = []
+
+            def work(number: int, barrier: threading.Barrier = barrier, writer: DiskEpisodeWriter = writer) -> None:
+                barrier.wait()
+                try:
+                    writer.append("x", float(number), number)
+                except OutOfOrder as error:
+                    refused.append(error)  # noqa: B023  looked at before the next attempt
+
+            threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        assert len(DiskEpisode(tmp_path / str(attempt))["x"]) == 4 - len(refused)
+
+
 def test_a_signal_may_be_told_its_lane(tmp_path: Path) -> None:
     with DiskEpisodeWriter(tmp_path / "ep") as writer:
         writer.configure("tiny", lane="vectors")

@@ -177,7 +177,7 @@ class EditedDataset(Dataset):
         return self._write({"op": "undrop", "v": _VERSION, "ep": uid})
 
     def _write(self, record: dict[str, Any]) -> Self:
-        if not any(episode.uid == record["ep"] for episode in self._source):
+        if not self._has(record["ep"]):
             raise NotFound(
                 f"no episode with the uid {record['ep']!r} among the {len(self._source)} of {self._folder.path}"
             )
@@ -188,6 +188,9 @@ class EditedDataset(Dataset):
                 log += b"\n"
             disk.replace(path, log + strictjson.encode(record) + b"\n")  # whole, so that no line is ever torn
         return self._again()
+
+    def _has(self, uid: str) -> bool:
+        return any(episode.uid == uid for episode in self._source)
 
     def _again(self) -> Self:
         return type(self)(self._source, self._folder.path)

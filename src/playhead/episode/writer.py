@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import platform
+import threading
 import uuid
 from collections.abc import Callable
 from functools import lru_cache
@@ -58,6 +59,7 @@ class DiskEpisodeWriter(EpisodeWriter):
         self._settings: dict[str, tuple[str | None, dict[str, Any]]] = {}
         self._static: dict[str, Any] = {}
         self._ended: str | None = None
+        self._turn = threading.RLock()
         self.uid = layout.check_run_id(uuid.uuid4().hex if uid is None else uid)
         meta = {
             "schema_version": SCHEMA_VERSION,
@@ -113,7 +115,8 @@ class DiskEpisodeWriter(EpisodeWriter):
         """Add a sample to a signal; see `EpisodeWriter.append`."""
         recorder = self._recorders.get(signal_name)
         if recorder is None:
-            self._begin(signal_name, data, ts_ns)
+            with self._turn:  # threads may each bring the first sample of a signal
+                self._begin(signal_name, data, ts_ns)
         else:
             recorder.append(data, ts_ns)
 
@@ -122,7 +125,7 @@ class DiskEpisodeWriter(EpisodeWriter):
         if signal_name in self._static:
             raise Exists(f"Static item '{signal_name}' already set for this episode; name the signal otherwise")
         name = layout.check_signal_name(signal_name)
-        if name in self._recorders:  # written in another form of Unicode
+        if name in self._recorders:  # another thread was quicker, or the name is in another form of Unicode
             self._recorders[name].append(data, ts_ns)
             return
         alike = next((known for known in self._recorders if known.casefold() == name.casefold()), None)
@@ -133,6 +136,10 @@ class DiskEpisodeWriter(EpisodeWriter):
 
     def set_static(self, name: str, data: Any) -> None:
         """Set an item that does not change; see `EpisodeWriter.set_static`."""
+        with self._turn:
+            self._set_static(name, data)
+
+    def _set_static(self, name: str, data: Any) -> None:
         self._check_open("set static on")
         name = layout.check_label(name, "static item")
         if name in self._recorders:
