@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from playhead import claims, clock, disk, facts, filesystem, recovery
+from playhead import claims, clock, disk, episode_index, facts, filesystem, recovery
 from playhead.catalog.database import Database
 from playhead.errors import Damaged, NotAStore, ReadOnly, StoreLocked, StoreTooNew, WrongType
 from playhead.home import Home
@@ -102,8 +102,8 @@ def _open_for_reading(layout: Layout) -> Store:
     """Open without changing anything.
 
     Where the medium can be written, SQLite keeps its locks beside the database. Where it cannot, the database is read
-    as one that never changes; and where that would be wrong, because a write-ahead log was left or there is no
-    catalogue, from a private copy that is brought up to date.
+    as one that never changes; and where that would be wrong, because a write-ahead log was left, there is no catalogue
+    or it is that of an earlier version, from a private copy that is brought up to date.
     """
     _check_format(layout)
     log = layout.database.with_name(layout.database.name + "-wal")
@@ -113,11 +113,19 @@ def _open_for_reading(layout: Layout) -> Store:
         database = Database(layout.database, "immutable")
     else:
         return _open_private_copy(layout)
-    database.check()
+    if not database.is_current():
+        database.close()
+        return _open_private_copy(layout, is_whole=True)
     return Store(Home(layout, database))
 
 
-def _open_private_copy(layout: Layout) -> Store:
+def _open_private_copy(layout: Layout, *, is_whole: bool = False) -> Store:
+    """Open a copy of the catalogue.
+
+    Args:
+        layout: The store.
+        is_whole: It knows all runs, and lacks only what was not there in its version.
+    """
     scratch = Path(tempfile.mkdtemp(prefix="playhead-"))
     copy = scratch / layout.database.name
     for suffix in ("", "-wal"):
@@ -127,7 +135,10 @@ def _open_private_copy(layout: Layout) -> Store:
     database = Database(copy, "a")
     database.prepare()
     home = Home(layout, database)
-    recovery.fill(home, layout, list)
+    if is_whole:
+        episode_index.fill(home)
+    else:
+        recovery.fill(home, layout, list)
     database.mode = "r"
     return Store(home, scratch)
 

@@ -45,6 +45,14 @@ def test_a_store_of_every_version_opens(golden: Path) -> None:
     assert_catalogue_agrees_with_folders(golden)
 
 
+def test_a_store_of_every_version_is_read_without_a_change(golden: Path) -> None:
+    before = {path: path.read_bytes() for path in golden.rglob("*") if path.is_file() and path.suffix != ".db-shm"}
+    with playhead.open(golden, mode="r") as store:
+        assert [run.id for run in store.runs] == ["golden"]
+        assert store.sql("SELECT count(*) AS n FROM episode_folders").to_pylist() == [{"n": 0}]
+    assert {path: path.read_bytes() for path in before} == before
+
+
 def test_a_store_of_every_version_has_the_tables_of_a_new_one(golden: Path, tmp_path: Path) -> None:
     def shape(path: Path) -> list[tuple[str, str]]:
         with sqlite3.connect(path) as connection:

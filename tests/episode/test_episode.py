@@ -215,6 +215,14 @@ def test_an_unfinished_episode_can_be_discarded(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_nothing_is_made_of_an_episode_of_which_nothing_was_recorded(tmp_path: Path) -> None:
+    (tmp_path / "ep").mkdir()
+    (tmp_path / "ep" / ".unfinished").write_text("unfinished")
+    with pytest.raises(NotFound, match=r"discard\(\)"):
+        Unfinished(tmp_path / "ep").recover()
+    assert os.listdir(tmp_path / "ep") == [".unfinished"]
+
+
 def test_a_video_without_its_index_is_damage(tmp_path: Path) -> None:
     record(tmp_path / "ep")
     (tmp_path / "ep" / "cam.mp4").write_bytes(b"")

@@ -107,18 +107,15 @@ class Database:
             cursor.execute(f"PRAGMA journal_mode={'DELETE' if self.network else 'WAL'}")
             cursor.close()
 
-    def check(self) -> None:
-        """See that the tables are those of this version; writes nothing.
+    def is_current(self) -> bool:
+        """Tell whether the tables are those of this version, and not of an earlier one; writes nothing.
 
         Raises:
-            StoreTooNew: They are those of a later one, or, in a store open for reading, of an earlier one.
+            StoreTooNew: They are those of a later one.
             Damaged: The file is not a database.
         """
         with self.read() as connection:
-            if migrations.is_new(connection) or migrations.pending(connection):
-                raise ReadOnly(
-                    f"{self.path} is from an earlier version; open the store once with mode='a' to migrate it"
-                )
+            return not migrations.is_new(connection) and not migrations.pending(connection)
 
     @contextlib.contextmanager
     def read(self) -> Iterator[Connection]:

@@ -64,12 +64,15 @@ class Unfinished:
 
         Raises:
             StoreLocked: It is still being recorded.
+            NotFound: Nothing was recorded, as other programs leave it.
             Damaged: What was recorded cannot be read; it is left as it is.
         """
         if tape.is_recorded(self._folder.tape, patience=tape.PATIENCE):
             raise StoreLocked(f"the episode {self.path} is still being recorded; close its writer first")
         if not self.path.is_dir():
             raise NotFound(f"no episode at {self.path}: it was removed")
+        if not self._folder.tape.exists() and not self._folder.signals():
+            raise NotFound(f"nothing was recorded of the episode {self.path} before it was cut short; discard() it")
         seal(self._folder, finished=True, salvage=salvage)
         return DiskEpisode(self.path)
 
