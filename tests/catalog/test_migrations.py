@@ -23,6 +23,22 @@ def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return Path(shutil.copytree(GOLDEN / request.param, tmp_path / "store"))
 
 
+def golden_has_episodes(golden: Path) -> bool:
+    return (golden / "episodes").exists()
+
+
+def test_the_episodes_of_every_version_open(golden: Path) -> None:
+    if not golden_has_episodes(golden):
+        pytest.skip("a version before episodes")
+    with playhead.open(golden) as store:
+        episode = store.dataset("robot").by_uid("golden-episode")
+        assert [found.uid for found in store.runs["golden"].episodes] == ["golden-episode"]
+        assert episode["joint"].values[3].tolist() == [3, 4, 5]
+        assert episode["label"].time[2500] == ("l2", 2001)
+        assert [int(frame.min()) for frame in episode["cam"].values] == [20 * number for number in range(10)]
+        assert store.resolve("ep://robot/golden-episode/cam/4").max() == 80
+
+
 def test_a_store_of_every_version_opens(golden: Path) -> None:
     with playhead.open(golden) as store:
         run = store.runs["golden"]
@@ -49,7 +65,8 @@ def test_a_store_of_every_version_is_read_without_a_change(golden: Path) -> None
     before = {path: path.read_bytes() for path in golden.rglob("*") if path.is_file() and path.suffix != ".db-shm"}
     with playhead.open(golden, mode="r") as store:
         assert [run.id for run in store.runs] == ["golden"]
-        assert store.sql("SELECT count(*) AS n FROM episode_folders").to_pylist() == [{"n": 0}]
+        has_episode = golden_has_episodes(golden)
+        assert store.sql("SELECT count(*) AS n FROM episode_folders").to_pylist() == [{"n": int(has_episode)}]
     assert {path: path.read_bytes() for path in before} == before
 
 
@@ -84,14 +101,14 @@ def columns(database: Database) -> set[str]:
 def test_steps_are_applied_once_and_recorded(golden: Path) -> None:
     database = Database(golden / "playhead.db")
     with database.read() as connection:
-        assert migrations.pending(connection, (add_colour,)) == [add_colour]
+        assert migrations.pending(connection, (*migrations.STEPS, add_colour))[-1] is add_colour
     with database.write() as connection:
         migrations.apply(connection, add_colour)
     assert "colour" in columns(database)
     with database.read() as connection:
-        assert migrations.pending(connection, (add_colour,)) == []
+        assert add_colour not in migrations.pending(connection, (*migrations.STEPS, add_colour))
         with pytest.raises(playhead.StoreTooNew, match="add_colour"):
-            migrations.pending(connection, ())
+            migrations.pending(connection, migrations.STEPS)
     database.close()
 
 
@@ -102,7 +119,7 @@ def test_a_step_that_fails_leaves_the_database_as_it_was(golden: Path) -> None:
         migrations.apply(connection, fail)
     assert columns(database) == before
     with database.read() as connection:
-        assert migrations.pending(connection, (fail,)) == [fail]
+        assert migrations.pending(connection, (*migrations.STEPS, fail))[-1] is fail
     database.close()
 
 

@@ -1,4 +1,4 @@
-"""Make a golden store with the version at hand: `python -m tests.golden.make store-v1`."""
+"""Make a golden store with the version at hand: `python -m tests.golden.make store-v2`."""
 
 from __future__ import annotations
 
@@ -20,6 +20,13 @@ def make(path: Path) -> None:
                 run.log({"loss": loss}, stage="train")
             run.log_text("hello")
             run.log_image("image", np.zeros((2, 2), np.uint8))
+            with run.new_episode("robot", uid="golden-episode") as episode:
+                episode.set_static("task", "pick")
+                episode.configure("cam", lossless=True, gop_size=4)
+                for number in range(10):
+                    episode.append("joint", np.arange(3, dtype=np.float32) + number, 1000 * number)
+                    episode.append("label", f"l{number}", 1000 * number + 1)
+                    episode.append("cam", np.full((16, 24, 3), 20 * number, np.uint8), 1000 * number + 2)
         with store.run("p", "n", run_id="gone", environment=False) as run:
             run.log({"loss": 5})
         store.runs["gone"].delete("golden")
