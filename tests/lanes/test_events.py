@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import playhead
 from playhead.lanes.scalars import events
 
 LINES = st.lists(
@@ -56,3 +60,24 @@ def test_only_whole_lines_are_read_however_long(tmp_path: Path) -> None:
 def test_a_file_of_one_torn_line_is_all_torn(tmp_path: Path) -> None:
     (tmp_path / "e").write_bytes(b"y" * 200_000)
     assert events.torn_bytes(tmp_path / "e") == 200_000
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**400, -(10**30), True, "5", None, [1], {"a": 1}, 1.5])
+def test_numbers_that_no_column_holds_do_not_stop_the_index(store: playhead.Store, number: Any) -> None:
+    with store.run("p", "r", run_id="odd", environment=False) as run:
+        run.log({"x": 1.0}, step=3)
+    lines = [
+        {"ts": 4_000_000_000.5, "type": "metrics", "data": {"x": 2.0, "global_step": number}},
+        {"ts": 4_000_000_001.5, "type": "image", "data": {"key": "k", "path": "media/a.png", "step": number, "caption": number}},
+        {"ts": number, "type": "metrics", "data": {"x": 3.0, "global_step": 4}},
+    ]  # fmt: skip
+    with (run.path / "events.jsonl").open("ab") as file:
+        file.writelines(json.dumps(line).encode() + b"\n" for line in lines)
+    store.close()
+    assert playhead.rebuild(store.path) == []
+    with playhead.open(store.path) as again:
+        values = again.runs["odd"]["x"].values.tolist()
+        assert values[:2] == [1.0, 2.0]
+        with again.run("p", "r", run_id="odd", resume=True, environment=False) as resumed:
+            resumed.log({"x": 9.0})
+        assert resumed["x"].values.tolist()[-1] == 9.0

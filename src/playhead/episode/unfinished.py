@@ -71,7 +71,7 @@ class Unfinished:
             raise StoreLocked(f"the episode {self.path} is still being recorded; close its writer first")
         if not self.path.is_dir():
             raise NotFound(f"no episode at {self.path}: it was removed")
-        if not self._folder.tape.exists() and not self._folder.signals():
+        if not self._folder.tape.exists() and not self._folder.signals() and not self.meta:
             raise NotFound(f"nothing was recorded of the episode {self.path} before it was cut short; discard() it")
         seal(self._folder, finished=True, salvage=salvage)
         return DiskEpisode(self.path)

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from playhead.catalog import points
 from playhead.catalog import runs as catalog_runs
@@ -80,7 +80,7 @@ class EventIndex:
 
 
 def _steps_backwards(found: list[events.Event]) -> Iterator[int]:
-    return (step for _, _, data in reversed(found) if isinstance(step := data.get(events.STEP), int))
+    return (step for _, _, data in reversed(found) if _is_step(step := data.get(events.STEP)))
 
 
 def _media(found: list[events.Event], run: int, part: int) -> list[dict[str, object]]:
@@ -92,8 +92,8 @@ def _media(found: list[events.Event], run: int, part: int) -> list[dict[str, obj
             "kind": kind,
             "key": str(data["key"]),
             "path": str(data["path"]),
-            "step": data.get("step"),
-            "caption": data.get("caption"),
+            "step": step if _is_step(step := data.get("step")) else None,
+            "caption": caption if isinstance(caption := data.get("caption"), str) else None,
         }
         for stamp, kind, data in found
         if kind == events.IMAGE and "key" in data and "path" in data
@@ -150,12 +150,13 @@ def _add(batches: dict[tuple[str, str], SeriesBatch], batch: SeriesBatch) -> Non
 
 
 def _steps(steps: list[Any]) -> list[int]:
-    plain = _INTEGERS.issuperset(map(type, steps)) and max(steps) < _FAR
-    return steps if plain else [_step(step) for step in steps]
+    plain = _INTEGERS.issuperset(map(type, steps)) and max(steps) < _FAR and min(steps) >= -_FAR
+    return steps if plain else [step if _is_step(step) else 0 for step in steps]
 
 
-def _step(step: object) -> int:
-    return step if isinstance(step, int) and -_FAR <= step < _FAR else 0
+def _is_step(step: object) -> TypeGuard[int]:
+    """Tell a step from what the lines of other programs may hold in its place."""
+    return isinstance(step, int) and -_FAR <= step < _FAR
 
 
 def _number(value: object) -> float | None:
