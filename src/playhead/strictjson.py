@@ -76,6 +76,15 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
+def is_json(value: Any) -> bool:
+    """Tell whether a value is text, a number, a boolean, or lists and dicts of them: what comes back as it was."""
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and is_json(item) for key, item in value.items())
+    if isinstance(value, list):
+        return all(map(is_json, value))
+    return isinstance(value, (str, int, float, bool))
+
+
 def special(number: float) -> float | str:
     """Give a float as it is, or the string that stands for it."""
     if math.isfinite(number):

@@ -14,7 +14,6 @@ from typing import Any, Self
 from playhead import disk, layout, strictjson
 from playhead.dataset.contract import Dataset
 from playhead.episode import DiskEpisode, Episode
-from playhead.episode.writer import _is_json
 from playhead.errors import Damaged, NotFound, WrongType
 from playhead.layout import DatasetFolder, EpisodeFolder
 from playhead.signal import Signal
@@ -87,7 +86,6 @@ class EditedDataset(Dataset):
         self._dropped: set[str] = set()
         self._read(self._folder.edits)
         self._kept: list[int] | None = None
-        self._in_folders_read = False
 
     def _read(self, path: Path) -> None:
         try:
@@ -104,7 +102,7 @@ class EditedDataset(Dataset):
 
     def _apply(self, record: Any) -> None:
         match record:
-            case {"op": "set_static", "v": 1, "ep": str(uid), "data": dict(data)} if _is_json(_without_none(data)):
+            case {"op": "set_static", "v": 1, "ep": str(uid), "data": dict(data)}:
                 self._items.setdefault(uid, {}).update(data)
             case {"op": "drop", "v": 1, "ep": str(uid)}:
                 self._dropped.add(uid)
@@ -115,11 +113,9 @@ class EditedDataset(Dataset):
 
     def _positions(self) -> list[int]:
         if self._kept is None:
-            if not self._in_folders_read:
-                self._in_folders_read = True
-                for episode in self._source if self._has_logs_in_folders() else ():
-                    if isinstance(episode, DiskEpisode):
-                        self._read(EpisodeFolder(str(episode.path)).edits)
+            for episode in self._source if self._has_logs_in_folders() else ():
+                if isinstance(episode, DiskEpisode):
+                    self._read(EpisodeFolder(str(episode.path)).edits)
             self._kept = [
                 position
                 for position in range(len(self._source))
@@ -156,7 +152,7 @@ class EditedDataset(Dataset):
             NotFound: No episode has this uid.
             WrongType: An item cannot be kept as JSON.
         """
-        if not isinstance(data, dict) or not _is_json(data):
+        if not isinstance(data, dict) or not strictjson.is_json(data):
             raise WrongType("edited items are a dict that is JSON-serializable: text, numbers, booleans, lists, dicts")
         return self._write({"op": "set_static", "v": _VERSION, "ep": uid, "data": strictjson.plain(data)})
 
@@ -194,12 +190,3 @@ class EditedDataset(Dataset):
 
     def _again(self) -> Self:
         return type(self)(self._source, self._folder.path)
-
-
-def _without_none(value: Any) -> Any:
-    """Let the null of other programs pass as a value."""
-    if isinstance(value, dict):
-        return {key: _without_none(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_without_none(item) for item in value]
-    return "" if value is None else value

@@ -146,7 +146,7 @@ class DiskEpisodeWriter(EpisodeWriter):
             raise Exists(f"Signal '{name}' already exists for this episode; choose another name for the static item")
         if name in self._static:
             raise Exists(f"Static item '{name}' already set for this episode")
-        if not _is_json(data):
+        if not strictjson.is_json(data):
             raise WrongType(
                 f"the static item {name!r} must be JSON-serializable: text, numbers, booleans, and lists and dicts of "
                 f"them, not {type(data).__name__}; turn arrays into lists with .tolist()"
@@ -210,14 +210,6 @@ class DiskEpisodeWriter(EpisodeWriter):
         return (
             f"<{type(self).__name__} {os.fspath(self.path)}, {state}, signals: {', '.join(self._recorders) or 'none'}>"
         )
-
-
-def _is_json(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(isinstance(key, str) and _is_json(item) for key, item in value.items())
-    if isinstance(value, list):
-        return all(map(_is_json, value))
-    return isinstance(value, (str, int, float, bool))
 
 
 @lru_cache(maxsize=1)
