@@ -51,6 +51,11 @@ class Stamps:
         self._anchor = time.time_ns() - _read_monotonic()
         self.last = after
 
+    def at(self, stamp: int) -> int:
+        """Take a time from elsewhere as the next stamp; one that does not increase becomes the next free one."""
+        self.last = stamp if stamp > self.last else self.last + 1
+        return self.last
+
     def next(self) -> int:
         """Give the next stamp."""
         stamp = self._anchor + _read_monotonic()

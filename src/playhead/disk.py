@@ -183,6 +183,24 @@ def rename(source: StrPath, target: StrPath) -> None:
     os.rename(source, target)
 
 
+def link(source: StrPath, target: StrPath) -> None:
+    """Give a file a second name, instead of what has it; where the file system has no links, a copy of the file."""
+    temporary = temporary_beside(target)
+    try:
+        _before("create", temporary)
+        os.link(source, temporary)
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.EXDEV):
+            raise
+        copy(source, target)
+        return
+    try:
+        rename(temporary, target)
+    finally:
+        _discard(temporary)  # a rename onto another name of the same file leaves it
+    sync_folder(temporary.parent)
+
+
 def make_folders(path: StrPath, *, durable: bool = True) -> None:
     """Make a folder and the missing ones above it."""
     path = Path(path)
@@ -296,6 +314,13 @@ class Draft(io.RawIOBase):
     def readinto(self, buffer: Any, /) -> int:
         """Read back what was written."""
         return os.readv(self._fd, [buffer])
+
+    def truncate(self, size: int | None = None, /) -> int:
+        """Cut or extend the file."""
+        size = self.tell() if size is None else size
+        _before("truncate", self._path)
+        os.ftruncate(self._fd, size)
+        return size
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
         """Move the position."""

@@ -19,6 +19,7 @@ TRASH = ".trash"
 INCOMING = ".incoming"
 RUNS = "runs"
 EPISODES = "episodes"
+REPLAY = "replay"
 BLOCK = 1000  # episodes in a folder of a dataset
 
 # Folders at the top of a store that hold lanes, not projects.
@@ -35,6 +36,8 @@ _USED = re.compile(r"\.?(\d{12})(\.aborted)?$")
 _WINDOWS_NAMES = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
 _UNSAFE = re.compile(r'[/\\:*?"<>|%]|^\.|[. ]$')
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+_REEL_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}(\.[1-9][0-9]{0,5})?")
+_REEL, _JOURNAL = ".h5", ".journal"
 # Control, format (bidirectional marks, zero-width joiners), surrogate, private and unassigned characters, line and
 # paragraph separators: two names that look alike must not differ in what cannot be seen.
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -313,6 +316,101 @@ def _numbered(folder: Path) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
+class ReelFiles:
+    """The files of one reel: what one environment records in one run.
+
+    Attributes:
+        folder: Where reels lie.
+        id: `{run_id}`, or `{run_id}.{number}` for all but the first reel of a run.
+    """
+
+    folder: Path
+    id: str
+
+    @property
+    def file(self) -> Path:
+        """What is sealed: arrays and rows, or where they lie in parts, a view of all parts."""
+        return self.folder / f"{self.id}{_REEL}"
+
+    @property
+    def journal(self) -> Path:
+        """What is recorded, until it is sealed."""
+        return self.folder / f"{self.id}{_JOURNAL}"
+
+    @property
+    def parts(self) -> Path:
+        """The folder of the parts."""
+        return self.folder / self.id
+
+    def part(self, number: int) -> Path:
+        """Name a sealed part."""
+        return self.parts / f"{number:04}{_REEL}"
+
+    def exist(self) -> bool:
+        """Tell whether anything of the reel is there."""
+        return self.file.exists() or self.journal.exists()
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayFolder:
+    """The reels of a store, or of any folder in which some lie."""
+
+    path: Path
+
+    @property
+    def index(self) -> Path:
+        """Which file holds which reel, for other programs."""
+        return self.path / "index.json"
+
+    def reel(self, reel_id: str) -> ReelFiles:
+        """Name the files of a reel.
+
+        Raises:
+            BadName: The id cannot be one.
+        """
+        return ReelFiles(self.path, check_reel_id(reel_id))
+
+    def reels(self) -> list[str]:
+        """List the ids of all reels, those of one run in the order of their numbers."""
+        try:
+            names = os.listdir(self.path)
+        except FileNotFoundError:
+            return []
+        stems = {name.removesuffix(end) for name in names for end in (_REEL, _JOURNAL) if name.endswith(end)}
+        return sorted((stem for stem in stems if _REEL_ID.fullmatch(stem)), key=_run_and_number)
+
+    def reels_of(self, run_id: str) -> list[str]:
+        """List the ids of the reels of a run, in order."""
+        return [reel_id for reel_id in self.reels() if _run_and_number(reel_id)[0] == run_id]
+
+
+def reel_id_of(run_id: str, number: int) -> str:
+    """Spell the id of a reel."""
+    return run_id if number == 0 else f"{run_id}.{number}"
+
+
+def run_of_reel(reel_id: str) -> str:
+    """Give the run to which a reel belongs."""
+    return _run_and_number(reel_id)[0]
+
+
+def _run_and_number(reel_id: str) -> tuple[str, int]:
+    run_id, _, number = reel_id.partition(".")
+    return run_id, int(number or 0)
+
+
+def check_reel_id(reel_id: str) -> str:
+    """Check the id of a reel, which is a part of file names and refs.
+
+    Raises:
+        BadName: It is neither a run id nor one with a number behind a dot.
+    """
+    if not isinstance(reel_id, str) or not _REEL_ID.fullmatch(reel_id) or _WINDOWS_NAMES.fullmatch(reel_id):
+        raise BadName(f"{reel_id!r} cannot name a replay: it is a run id, or one with a number, as in 'run_1.2'")
+    return reel_id
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """The files of one store."""
 
@@ -370,6 +468,11 @@ class Layout:
         except FileNotFoundError:
             return []
         return sorted(name_of_folder(name) for name in found if not name.startswith("."))
+
+    @property
+    def replay(self) -> ReplayFolder:
+        """Where reels lie."""
+        return ReplayFolder(self.root / REPLAY)
 
     def relative(self, path: Path) -> str:
         """Give a path as the catalogue stores it: a store that moves takes it along."""

@@ -1,6 +1,7 @@
-"""The address of one sample, as text; the only place that knows its form.
+"""The address of one sample, as text; the only place that knows its forms.
 
-    ep://{dataset}/{uid}/{signal}/{index}
+    ep://{dataset}/{uid}/{signal}/{index}     a sample of an episode in a dataset
+    h5://{reel}/{array}/{index}               a row of an array that was recorded while an agent played
 
 Names are percent-encoded where they hold anything but letters, digits and `-._~`, so that one address has one text.
 """
@@ -14,6 +15,7 @@ from urllib.parse import quote, unquote
 from playhead.errors import BadRef
 
 _EPISODE = re.compile(r"ep://([^/]+)/([A-Za-z0-9][A-Za-z0-9_-]*)/([^/]+)/(0|[1-9][0-9]{0,18})", re.ASCII)
+_FRAME = re.compile(r"h5://([A-Za-z0-9][A-Za-z0-9_-]*(?:\.[1-9][0-9]*)?)/([^/]+)/(0|[1-9][0-9]{0,18})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +50,55 @@ class EpisodeRef:
             if str(found) == text:
                 return found
         raise BadRef(f"{text!r} is not the address of a sample; one reads ep://dataset/uid/signal/17")
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRef:
+    """A row of an array of a replay.
+
+    Attributes:
+        run_id: The run, or one of its reels: `run_abc123`, `run_abc123.2`.
+        dataset: The array: `frames`, `observations`, `observations.camera`.
+        index: The row, which is the position of the step.
+    """
+
+    run_id: str
+    dataset: str
+    index: int
+
+    def to_uri(self) -> str:
+        """Give the text."""
+        return f"h5://{self.run_id}/{quote(self.dataset, safe='')}/{self.index}"
+
+    def __str__(self) -> str:
+        return self.to_uri()
+
+    @classmethod
+    def parse(cls, text: str) -> FrameRef | None:
+        """Read an address; None for anything that is not one."""
+        match = _FRAME.fullmatch(text) if isinstance(text, str) else None
+        if match is None:
+            return None
+        found = cls(match[1], unquote(match[2]), int(match[3]))
+        return found if found.to_uri() == text else None
+
+
+def make_frame_ref(run_id: str, dataset: str, index: int) -> str:
+    """Spell the address of a row."""
+    return FrameRef(run_id, dataset, index).to_uri()
+
+
+def parse(text: str) -> EpisodeRef | FrameRef:
+    """Read an address of any form.
+
+    Raises:
+        BadRef: The text is none.
+    """
+    if isinstance(text, str) and text.startswith("ep://"):
+        return EpisodeRef.parse(text)
+    found = FrameRef.parse(text)
+    if found is None:
+        raise BadRef(
+            f"{text!r} is not the address of a sample; one reads h5://run_id/frames/1523 or ep://dataset/uid/signal/17"
+        )
+    return found

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from playhead import clock, disk, strictjson
 from playhead.errors import Damaged, Forked
-from playhead.journal import JournalReader, JournalWriter
+from playhead.journal import SEGMENT_BYTES, JournalReader, JournalWriter
 from playhead.journal.segment import Buffer
 from playhead.journal.writer import LOCK_FILE
 from playhead.writer import BackgroundWriter
@@ -30,8 +30,8 @@ SYNC_NS = clock.SECOND // 2  # until it is on the medium
 PATIENCE = 10
 _PATIENCE_SECONDS = 0.03
 
-_HEAD = struct.Struct("<BI")  # what a record holds, and the number of its signal
-_DECLARATION, _SAMPLES, _FACTS = 1, 2, 3
+HEAD = struct.Struct("<BI")  # what a record holds, and the number of its signal
+DECLARATION, SAMPLES, FACTS = 1, 2, 3
 
 _tapes: weakref.WeakSet[Tape] = weakref.WeakSet()
 
@@ -95,23 +95,30 @@ class Tape:
 
     Args:
         folder: Where the journal is made.
+        interval: Seconds until a sample is in the kernel.
+        sync_ns: Nanoseconds until it is on the medium; None leaves that to the kernel.
+        segment_bytes: The size at which a new segment of the journal begins.
+        crew: The thread that writes, where several tapes share one.
     """
 
-    def __init__(self, folder: disk.StrPath) -> None:
-        self._journal = JournalWriter(folder)
+    def __init__(
+        self,
+        folder: disk.StrPath,
+        *,
+        interval: float = INTERVAL,
+        sync_ns: int | None = SYNC_NS,
+        segment_bytes: int = SEGMENT_BYTES,
+        crew: Crew | None = None,
+    ) -> None:
+        self._journal = JournalWriter(folder, segment_bytes=segment_bytes)
         self._turn = threading.RLock()
         self._recorders: list[Recorder] = []
+        self._sync_ns = sync_ns
         self._synced_at = clock.elapsed_ns()
         self._is_synced = True
-        me = weakref.ref(self)
-
-        def work() -> bool:
-            tape = me()
-            if tape is not None:
-                tape._round()
-            return False
-
-        self.writer = BackgroundWriter(work, INTERVAL, "playhead-tape", rest=0)
+        self._crew = crew or Crew(interval)
+        self._is_crew_mine = crew is None
+        self.writer: BackgroundWriter = self._crew
         self._is_started = False
         self._is_closed = False
         self._pid = os.getpid()
@@ -121,33 +128,37 @@ class Tape:
         """Take up a signal."""
         self.refuse_in_child()
         with self._turn:
-            self._append(_DECLARATION, len(self._recorders), strictjson.encode(declaration._asdict()))
+            self._append(DECLARATION, len(self._recorders), strictjson.encode(declaration._asdict()))
             self._recorders.append(recorder)
-            if not self._is_started:
-                self.writer.start()
-                self._is_started = True
+            self._start()
+
+    def _start(self) -> None:
+        if not self._is_started:
+            self._crew.join(self)
+            self._is_started = True
 
     def note(self, facts: dict[str, Any]) -> None:
         """Keep facts that do not change."""
         self.refuse_in_child()
         with self._turn:
-            self._append(_FACTS, 0, strictjson.encode(facts))
+            self._append(FACTS, 0, strictjson.encode(facts))
 
     def _append(self, what: int, number: int, *buffers: Buffer) -> None:
-        self._journal.append(_HEAD.pack(what, number), *buffers)
+        self._journal.append(HEAD.pack(what, number), *buffers)
         self._is_synced = False
 
     def _round(self) -> None:
         with self._turn:
             self._fetch()
-            if not self._is_synced and clock.elapsed_ns() - self._synced_at >= SYNC_NS:
+            is_due = self._sync_ns is not None and clock.elapsed_ns() - self._synced_at >= self._sync_ns
+            if is_due and not self._is_synced:
                 self._sync()
 
     def _fetch(self) -> None:
         for number, recorder in enumerate(self._recorders):
             while (found := recorder.collected()) is not None:
                 count, buffers = found
-                self._append(_SAMPLES, number, *buffers)
+                self._append(SAMPLES, number, *buffers)
                 recorder.written(count)
 
     def _sync(self) -> None:
@@ -162,6 +173,10 @@ class Tape:
         """
         if self._pid != os.getpid():
             raise _forked()
+
+    def disown(self) -> None:
+        """Let go in a forked child: every call there raises `Forked`."""
+        self.writer.error = _forked()
 
     def check(self) -> None:
         """Raise what went wrong in the background since the last check."""
@@ -191,7 +206,9 @@ class Tape:
         for recorder in self._recorders:
             recorder.settle()
         if self._is_started:
-            self.writer.stop()
+            self._crew.leave(self)
+            if self._is_crew_mine:
+                self._crew.stop()
         with self._turn:
             self._fetch()
             if not self._is_synced:
@@ -201,7 +218,9 @@ class Tape:
     def abandon(self) -> None:
         """Give the journal back as it is, with what is not written yet lost."""
         self.refuse_in_child()
-        self.writer.abandon()
+        self._crew.leave(self)
+        if self._is_crew_mine:
+            self._crew.abandon()
         with self._turn:
             self._let_go()
 
@@ -212,9 +231,41 @@ class Tape:
         self._journal.close()
 
     def __del__(self) -> None:
-        writer = getattr(self, "writer", None)
-        if writer is not None:  # else the journal could not even be opened
-            writer.abandon()
+        if getattr(self, "_is_crew_mine", False):  # else the journal could not even be opened
+            self._crew.abandon()
+
+
+class Crew(BackgroundWriter):
+    """The thread that writes for tapes; several may share one.
+
+    Args:
+        interval: Seconds between two rounds.
+    """
+
+    def __init__(self, interval: float) -> None:
+        self._tapes: list[weakref.ref[Tape]] = []
+        self._is_started = False
+        tapes = self._tapes  # not the crew itself: its thread would keep it
+
+        def work() -> bool:
+            for reference in list(tapes):
+                tape = reference()
+                if tape is not None:
+                    tape._round()
+            return False
+
+        super().__init__(work, interval, "playhead-tape", rest=0)
+
+    def join(self, tape: Tape) -> None:
+        """Take up a tape."""
+        self._tapes.append(weakref.ref(tape))
+        if not self._is_started:
+            self._is_started = True
+            self.start()
+
+    def leave(self, tape: Tape) -> None:
+        """Let go of a tape; a round of it that is under way is waited for by whoever takes its turn."""
+        self._tapes[:] = [reference for reference in self._tapes if reference() not in (tape, None)]
 
 
 def seal(folder: disk.StrPath, sealer_of: Callable[[Declaration], Sealer], *, salvage: bool = False) -> dict[str, Any]:
@@ -237,15 +288,15 @@ def seal(folder: disk.StrPath, sealer_of: Callable[[Declaration], Sealer], *, sa
     try:
         with JournalReader(folder) as reader:
             for record in reader.poll():
-                what, number = _HEAD.unpack_from(record.payload)
-                payload = memoryview(record.payload)[_HEAD.size :]
+                what, number = HEAD.unpack_from(record.payload)
+                payload = memoryview(record.payload)[HEAD.size :]
                 if len(reader.damage) > holes:
                     holes = len(reader.damage)
                     for sealer in sealers.values():
                         sealer.interrupted()
-                if what == _DECLARATION:
+                if what == DECLARATION:
                     sealers[number] = sealer_of(Declaration(**strictjson.decode(bytes(payload))))
-                elif what == _FACTS:
+                elif what == FACTS:
                     facts |= strictjson.decode(bytes(payload))
                 elif number in sealers:  # else its declaration fell into a hole
                     sealers[number].add(payload)
@@ -272,8 +323,8 @@ def declarations(folder: disk.StrPath) -> list[Declaration]:
     found = []
     with JournalReader(folder) as reader:
         for record in reader.poll():
-            if record.payload[0] == _DECLARATION:
-                found.append(Declaration(**strictjson.decode(record.payload[_HEAD.size :])))
+            if record.payload[0] == DECLARATION:
+                found.append(Declaration(**strictjson.decode(record.payload[HEAD.size :])))
     return found
 
 
@@ -303,7 +354,7 @@ def _forked() -> Forked:
 
 def _disown_in_child() -> None:
     for tape in _tapes:
-        tape.writer.error = _forked()
+        tape.disown()
 
 
 def _flush_at_exit() -> None:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from playhead import clock
+from playhead.errors import Forked
 
 # The thread rests this many times as long as it worked: both share one interpreter lock, and the caller comes first.
 REST = 4
@@ -29,7 +30,8 @@ class BackgroundWriter:
         self._interval = interval
         self._rest = rest
         self._turn = threading.Lock()
-        self._stopping = threading.Event()
+        self._called = threading.Event()
+        self._stopping = False
         self.error: BaseException | None = None
         self._thread = threading.Thread(target=self._loop, name=name, daemon=True)
 
@@ -39,7 +41,11 @@ class BackgroundWriter:
 
     def _loop(self) -> None:
         pause = min(0.05, self._interval)  # the caller has just begun, and is busy
-        while not self._stopping.wait(pause):
+        while True:
+            self._called.wait(pause)
+            self._called.clear()
+            if self._stopping:
+                return
             started = clock.elapsed_ns()
             more = self._round()
             worked = (clock.elapsed_ns() - started) / clock.SECOND
@@ -56,8 +62,14 @@ class BackgroundWriter:
     def check(self) -> None:
         """Raise what went wrong in the background since the last check."""
         if self.error is not None:
-            error, self.error = self.error, None
+            error = self.error
+            if not isinstance(error, Forked):  # of which a child hears each time
+                self.error = None
             raise error
+
+    def wake(self) -> None:
+        """Let the next round begin at once."""
+        self._called.set()
 
     def run_now(self) -> None:
         """Do all of the work in the caller's thread; its errors are raised here."""
@@ -68,11 +80,12 @@ class BackgroundWriter:
 
     def abandon(self) -> None:
         """Let the thread end without a last round: whoever owned the work is gone."""
-        self._stopping.set()
+        self._stopping = True
+        self._called.set()
 
     def stop(self) -> None:
         """End the thread, then do the work a last time. Stopping twice is fine."""
-        if not self._stopping.is_set():
-            self._stopping.set()
+        if not self._stopping:
+            self.abandon()
             self._thread.join()
         self.run_now()

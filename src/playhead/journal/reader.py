@@ -92,6 +92,18 @@ class JournalReader:
         assert self._aside is not None
         return self._aside.read(position, self._known_marker())
 
+    def peek(self, position: Position, size: int) -> bytes:
+        """Give the first bytes of a payload, unchecked: for what `read` checks later.
+
+        Raises:
+            NotFound: Its segment was removed.
+        """
+        self._check_open()
+        if self._aside is None or self._aside.number != position.segment:
+            self._open_aside(position.segment)
+        assert self._aside is not None
+        return self._aside.peek(position, size)
+
     def close(self) -> None:
         """Give the files back. Closing twice is fine."""
         self._closed = True

@@ -142,6 +142,20 @@ class JournalWriter:
         self._end, self.number, self._is_ready = self._file.size, position.number + 1, True
         return position
 
+    @property
+    def size(self) -> int:
+        """The bytes of the segment that is written to."""
+        return self._end
+
+    def roll(self) -> None:
+        """Go on in a new segment, unless the one that is written to has no record yet."""
+        if not self._is_ready:
+            self._get_ready()
+        if self._end > HEADER_SIZE:
+            self._is_ready = False
+            self._roll()
+            self._is_ready = True
+
     def sync(self) -> None:
         """Wait until every record appended so far is on the medium.
 

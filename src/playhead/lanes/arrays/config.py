@@ -1,0 +1,52 @@
+"""ReplayConfig: how a reel is recorded and sealed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from playhead.errors import WrongType
+from playhead.lanes.arrays import codec
+
+SEGMENT_BYTES = 256 << 20
+SEGMENT_STEPS = 2_000_000  # of steps without large arrays; what sealing holds in memory is bounded by it
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayConfig:
+    """How a replay is recorded and sealed.
+
+    Attributes:
+        codec: What the sealed file is compressed with: `zstd`, the smallest and fastest, which other HDF5 tools read
+            with the Zstandard filter (32015); `gzip` or `lzf`, which they read without; None for nothing.
+        level: Of the codec; higher is slower. For Zstandard 1 is best on games, in speed and nearly in size.
+        chunk: Rows that are compressed together; None chooses by their size: 16 for Atari's frames, 64 for 84 × 84.
+        queue: Bytes that may wait to be written before recording waits for the disk.
+        interval: Seconds after which a step survives a kill of the process, at the latest.
+        sync: Seconds after which it also survives a power cut; None leaves that to the kernel.
+        segment_bytes: How much lies in one part of the file.
+    """
+
+    codec: str | None = "zstd"
+    level: int = 1
+    chunk: int | None = None
+    queue: int = 64 << 20
+    interval: float = 1.0
+    sync: float | None = None
+    segment_bytes: int = SEGMENT_BYTES
+
+    def __post_init__(self) -> None:
+        """See that all of this can be done.
+
+        Raises:
+            WrongType: A value is out of its range.
+        """
+        codec.check(self.codec)
+        if not isinstance(self.level, int) or not 1 <= self.level <= (19 if self.codec == codec.ZSTD else 9):
+            raise WrongType(f"level is a whole number from 1 to 9 (19 for zstd), not {self.level!r}")
+        if self.chunk is not None and (not isinstance(self.chunk, int) or self.chunk < 1):
+            raise WrongType(f"chunk is a number of rows, or None, not {self.chunk!r}")
+        for name in ("queue", "segment_bytes"):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
+                raise WrongType(f"{name} is a number of bytes, not {getattr(self, name)!r}")
+        if not self.interval > 0 or (self.sync is not None and not self.sync > 0):
+            raise WrongType("interval and sync are positive numbers of seconds")

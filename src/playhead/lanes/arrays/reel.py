@@ -1,0 +1,425 @@
+"""Reel: everything that one environment recorded in a run, sealed or not, as one."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from playhead.errors import Damaged, NotFound, OutOfRange
+from playhead.lanes.arrays.foreign import ForeignPart
+from playhead.lanes.arrays.kind import FINALS, GROUPS, PREFIXES, STEPS, ArrayKind
+from playhead.lanes.arrays.live import Following
+from playhead.lanes.arrays.parts import Part, SealedPart
+from playhead.lanes.arrays.pieces import Gone, Piece, fill
+from playhead.lanes.arrays.recorder import Beginning
+from playhead.lanes.arrays.rows import ROW
+from playhead.lanes.arrays.sealed import Foreign, SealedFile
+from playhead.layout import ReelFiles
+
+_KEPT_CHUNKS = 4
+_PATIENCE = 20  # looks at files that are being sealed under our eyes
+
+
+@dataclass(slots=True)
+class Span:
+    """An episode of a reel.
+
+    Attributes:
+        number: Its place in the reel.
+        start: Its first step.
+        length: How many steps it has.
+        how: How it ended: `terminated`, `truncated`, `reset`, `error` or `closed`; None while it is recorded, and
+            where the process died.
+        began_ns: When it began, where that is known.
+        ended_ns: When it ended.
+        facts: What was noted at its start and its end.
+        final: The row of its final observation, and the arrays that have one.
+        prefix: The row of what its first stack holds from before, and the arrays that have one.
+    """
+
+    number: int
+    start: int
+    length: int = 0
+    how: str | None = None
+    began_ns: int | None = None
+    ended_ns: int | None = None
+    facts: dict[str, Any] | None = None
+    final: tuple[int, list[str]] | None = None
+    prefix: tuple[int, list[str]] | None = None
+
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def _looking_again(method: _Method) -> _Method:
+    """Look at the files again where a segment was sealed and removed under our eyes."""
+
+    @wraps(method)
+    def patient(reel: Reel, *arguments: Any, **options: Any) -> Any:
+        try:
+            return method(reel, *arguments, **options)
+        except Gone:
+            reel.refresh()
+            return method(reel, *arguments, **options)
+
+    return cast("_Method", patient)
+
+
+class _Decoded(NamedTuple):
+    """The first rows of a piece, as they were last read."""
+
+    first: int
+    rows: NDArray[Any]
+
+
+class Reel:
+    """Reads a reel, also while it is recorded. For one thread at a time.
+
+    Args:
+        files: Where it lies.
+        live: Also what is recorded and not sealed yet.
+
+    Raises:
+        NotFound: There is no such reel.
+        Damaged: A file of it cannot be read.
+    """
+
+    def __init__(self, files: ReelFiles, *, live: bool = True) -> None:
+        self.files = files
+        self._is_live = live
+        self._sealed: list[Part] = []
+        self._live: list[Part] = []
+        self.parts: list[Part] = []  # in order
+        self._following: Following | None = None
+        self._identity: tuple[int, ...] | None = None
+        self._kept: OrderedDict[tuple[str, str, int], _Decoded] = OrderedDict()
+        self._spans: list[Span] | None = None
+        if not files.exist():
+            raise NotFound(f"no replay {files.id!r} in {files.folder}: there is no {files.file.name}")
+        self.refresh()
+
+    # -- what there is ----------------------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Look again: at a file that was sealed, and at what was recorded since."""
+        for _ in range(_PATIENCE):
+            self._load_sealed()
+            self._poll()
+            if self._identity == _identity(self.files.file):
+                break
+        self.parts = sorted([*self._sealed, *self._live], key=lambda part: part.bases[STEPS])
+        self._spans = None
+
+    def _load_sealed(self) -> None:
+        identity = _identity(self.files.file)
+        if identity == self._identity:
+            return
+        self.close()
+        self._sealed = [] if identity is None else _opened(self.files)
+        self._identity = identity
+
+    def _poll(self) -> None:
+        if not self._is_live:
+            return
+        if self._following is None:
+            try:
+                self._following = Following(self.files.journal)
+            except NotFound:
+                self._live = []
+                return
+        try:
+            found = self._following.poll()
+        except (NotFound, FileNotFoundError):  # sealed and removed meanwhile
+            found = []
+        sealed = {row for part in self._sealed for row in (part.bases[STEPS],) if part.lengths[STEPS]}
+        end = max((part.span().stop for part in self._sealed), default=0)
+        self._live = [
+            part
+            for part in found
+            if any(part.lengths.values()) and (part.bases[STEPS] >= end or part.bases[STEPS] not in sealed)
+        ]
+
+    @property
+    def damage(self) -> list[Damaged]:
+        """What of the journal cannot be read."""
+        return [] if self._following is None else self._following.damage
+
+    @property
+    def length(self) -> int:
+        """How many steps there are."""
+        return self._end(STEPS)
+
+    def _end(self, axis: str) -> int:
+        return max((part.span(axis).stop for part in self.parts), default=0)
+
+    @property
+    def kinds(self) -> dict[str, ArrayKind]:
+        """The arrays that have a row a step, by name."""
+        found = {kind.name: kind for part in self.parts for kind in part.kinds.values() if kind.axis == STEPS}
+        for name, other in self.same.items():
+            if other in found:
+                found[name] = found[other]
+        return found
+
+    @property
+    def same(self) -> dict[str, str]:
+        """Arrays that are stored once under another name, as where the frame is the observation."""
+        return dict(self.facts.get("same", {}))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What does not change: the environment, its spaces."""
+        parts = self.parts
+        return parts[-1].facts if parts else {}
+
+    @property
+    def groups(self) -> list[str]:
+        """The bits of `has`."""
+        return max((part.groups for part in self.parts), key=len, default=list(GROUPS))
+
+    @property
+    def agents(self) -> list[str]:
+        """The agents."""
+        return max((part.agents for part in self.parts), key=len, default=[])
+
+    def beginning(self) -> Beginning:
+        """Say where a recording goes on."""
+        spans = self.spans
+        kinds = {key: kind for part in self.parts for key, kind in part.kinds.items()}
+        last = int(self.rows(self.length - 1, self.length)["ts_ns"][0]) if self.length else 0
+        last = max([last, *(span.ended_ns or span.began_ns or 0 for span in spans[-1:])])
+        return Beginning(
+            row=self.length,
+            episode=1 + max((note.get("begin", -1) for part in self.parts for note in part.notes), default=-1),
+            finals=self._end(FINALS),
+            prefixes=self._end(PREFIXES),
+            last_ns=last,
+            groups=list(self.groups),
+            agents=list(self.agents),
+            kinds=kinds,
+        )
+
+    # -- steps and episodes -----------------------------------------------------------------------------------------
+
+    def rows(self, start: int, stop: int) -> NDArray[Any]:
+        """Give steps as rows of `ROW`."""
+        found = [part.rows(low, high) for part, low, high in self._within(start, stop, STEPS)]
+        if len(found) == 1:
+            return found[0]
+        return np.concatenate(found) if found else np.empty(0, ROW)
+
+    def infos(self, start: int, stop: int) -> list[bytes]:
+        """Give the infos of steps, JSON each, nothing where there is none."""
+        return [info for part, low, high in self._within(start, stop, STEPS) for info in part.infos(low, high)]
+
+    @property
+    def spans(self) -> list[Span]:
+        """The episodes that have a step, in order; the last may be open."""
+        if self._spans is None:
+            self._spans = self._find_spans()
+        return self._spans
+
+    def _find_spans(self) -> list[Span]:
+        found: dict[int, Span] = {}
+        for part in self.parts:
+            for note in part.notes:
+                if "begin" in note:
+                    span = found.setdefault(note["begin"], Span(note["begin"], note["row"]))
+                    span.began_ns, span.facts = note.get("ns"), note.get("facts", {})
+                    span.prefix = _rare(note, PREFIXES)
+                elif "end" in note:
+                    span = found.setdefault(note["end"], Span(note["end"], note["row"]))
+                    span.how, span.ended_ns = note["how"], note.get("ns")
+                    span.length = note["row"] - span.start
+                    span.facts = (span.facts or {}) | note.get("facts", {})
+                    span.final = _rare(note, FINALS)
+        spans = [found[number] for number in sorted(found)]
+        for span, after in zip(spans, [*spans[1:], None], strict=False):
+            stop = self.length if after is None else after.start
+            span.length = span.length or stop - span.start
+        return [span for span in spans if span.length > 0]
+
+    # -- arrays -----------------------------------------------------------------------------------------------------
+
+    def kind(self, name: str, axis: str = STEPS) -> ArrayKind:
+        """Describe an array.
+
+        Raises:
+            NotFound: There is no such array.
+        """
+        stored = self.same.get(name, name)
+        for part in reversed(self.parts):
+            if (axis, stored) in part.kinds:
+                return part.kinds[axis, stored]
+        raise NotFound.among("array", name, sorted(self.kinds))
+
+    def bit(self, kind: ArrayKind) -> int:
+        """Give the bit of an array in `has`."""
+        return 1 << self.groups.index(kind.group)
+
+    def present(self, name: str, start: int, stop: int) -> NDArray[np.bool_] | None:
+        """Tell which steps have a row of an array; None where all have."""
+        kind = self.kind(name)
+        bit = self.bit(kind)
+        within = list(self._within(start, stop, STEPS))
+        if all(part.always(bit) for part, _, _ in within):
+            return None
+        found = np.concatenate([part.has(low, high) for part, low, high in within]) & bit != 0
+        return None if found.all() else found
+
+    @_looking_again
+    def read(
+        self, name: str, start: int, stop: int, *, axis: str = STEPS, out: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
+        """Give rows of an array that follow one another; one that is empty is zero.
+
+        Args:
+            name: The array.
+            start: The first row.
+            stop: Behind the last.
+            axis: What its rows are.
+            out: Where to put them; without it, a new array.
+
+        Raises:
+            NotFound: There is no such array.
+            OutOfRange: There are fewer rows.
+            Damaged: Some cannot be read.
+        """
+        kind = self.kind(name, axis)
+        self._refuse_outside(name, start, stop, axis)
+        dtype = np.dtype(kind.dtype)
+        rows = np.empty((stop - start, *kind.shape), dtype) if out is None else out
+        for part, low, high in self._within(start, stop, axis):
+            place = rows[low - start : high - start]
+            if (axis, kind.name) not in part.kinds:
+                missing: NDArray[np.bool_] | None = np.ones(high - low, np.bool_)
+                place[:] = np.zeros((), dtype)
+            else:
+                missing = fill(place, low, part.pieces(kind, low, high))
+            if missing is not None and axis == STEPS:
+                lost = (part.has(low, high) & self.bit(kind) != 0) & missing
+                if lost.any():
+                    row = low + int(lost.argmax())
+                    raise Damaged(part.path, f"row {row} of {name}", "a hole in the recording")
+        return rows
+
+    @_looking_again
+    def take(self, name: str, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """Give rows at any positions, in their order; each stretch that is compressed together is read once."""
+        kind = self.kind(name)
+        if len(positions):
+            self._refuse_outside(name, int(positions.min()), int(positions.max()) + 1, STEPS)
+        out = np.empty((len(positions), *kind.shape), np.dtype(kind.dtype))
+        order = np.argsort(positions, kind="stable")
+        at = 0
+        while at < len(order):
+            first = int(positions[order[at]])
+            piece = self._piece(kind, first)
+            if piece is None:
+                out[order[at]] = self.read(name, first, first + 1)[0]
+                at += 1
+                continue
+            end = at + int(np.searchsorted(positions[order[at:]], piece.first + piece.length))
+            chosen = order[at:end]
+            last = int(positions[chosen[-1]])
+            scratch = np.empty((last + 1 - piece.first, *kind.shape), out.dtype)
+            piece.decode(scratch)
+            out[chosen] = scratch[positions[chosen] - piece.first]
+            at = end
+        return out
+
+    @_looking_again
+    def row(self, name: str, position: int) -> NDArray[Any] | None:
+        """Give one row; None where the step has none. What was read last is remembered, so that steps in order are
+        read once.
+
+        Raises:
+            OutOfRange: There are fewer rows.
+        """
+        self._refuse_outside(name, position, position + 1, STEPS)
+        present = self.present(name, position, position + 1)
+        if present is not None:
+            return None
+        kind = self.kind(name)
+        piece = self._piece(kind, position)
+        if piece is None:
+            value: NDArray[Any] = self.read(name, position, position + 1)[0]
+            return value
+        key = (kind.name, piece.path, piece.first)
+        kept = self._kept.get(key)
+        place = position - piece.first
+        if kept is None or len(kept.rows) <= place:
+            # Asked for twice, a stretch is likely read to its end; a row asked for once needs only those before it.
+            count = place + 1 if kept is None else piece.length
+            rows = np.empty((count, *kind.shape), np.dtype(kind.dtype))
+            piece.decode(rows)
+            kept = self._kept[key] = _Decoded(piece.first, rows)
+            while len(self._kept) > _KEPT_CHUNKS:
+                self._kept.popitem(last=False)
+        copied: NDArray[Any] = kept.rows[place].copy()
+        return copied
+
+    def _piece(self, kind: ArrayKind, position: int) -> Piece | None:
+        for part, low, high in self._within(position, position + 1, kind.axis):
+            if (kind.axis, kind.name) in part.kinds:
+                for piece in part.pieces(kind, low, high):
+                    if piece.first <= position < piece.first + piece.length:
+                        return piece
+        return None
+
+    def _within(self, start: int, stop: int, axis: str) -> list[tuple[Part, int, int]]:
+        found = []
+        for part in self.parts:
+            span = part.span(axis)
+            low, high = max(start, span.start), min(stop, span.stop)
+            if low < high:
+                found.append((part, low, high))
+        return found
+
+    def _refuse_outside(self, name: str, start: int, stop: int, axis: str) -> None:
+        end = self._end(axis)
+        if start < 0 or stop > end:
+            row = start if start < 0 or start >= end else stop - 1
+            raise OutOfRange(f"no row {row} in {name} of {self.files.id}: there are {end}")
+
+    def close(self) -> None:
+        """Give all files back; using the reel opens them again."""
+        for part in [*self._sealed, *self._live]:
+            part.close()
+        if self._following is not None:
+            self._following.close()
+        self._sealed, self._live, self.parts, self._following, self._identity = [], [], [], None, None
+        self._kept.clear()
+
+
+def _rare(note: dict[str, Any], axis: str) -> tuple[int, list[str]] | None:
+    return (int(note[axis]), list(note["arrays"])) if axis in note else None
+
+
+def _identity(path: Path) -> tuple[int, ...] | None:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _opened(files: ReelFiles) -> list[Part]:
+    try:
+        file = SealedFile(files.file)
+    except FileNotFoundError:
+        return []
+    except Foreign:
+        return [ForeignPart(files.file)]
+    if "parts" not in file.head:
+        return [SealedPart(file)]
+    file.close()
+    return [SealedPart(SealedFile(files.part(number))) for number in file.head["parts"]]

@@ -1,0 +1,79 @@
+"""The steps themselves: what is known of each besides its arrays, and what is noted of episodes.
+
+A block of steps in the journal is `first row (u64), steps (u32), bytes of infos (u32), bytes of notes (u32)`, then, as
+one Zstandard frame, the rows in `ROW`, the length of each info (u32), the infos (JSON each, nothing where there is
+none) and the notes (a JSON list). Notes say that an episode began or ended; they lie in the block with its steps.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from playhead import strictjson
+from playhead.lanes.arrays import codec
+
+TERMINATED, TRUNCATED = 1, 2
+
+# `agent` is the place in the list of agents, `has` a bit for each group of arrays that has a row here.
+ROW = np.dtype(
+    [
+        ("ts_ns", "<i8"),
+        ("reward", "<f8"),
+        ("step", "<i8"),
+        ("episode", "<u4"),
+        ("agent", "<u2"),
+        ("has", "<u2"),
+        ("flags", "u1"),
+    ]
+)
+
+HEAD = struct.Struct("<QIII")
+_LEVEL = 1
+
+
+class Block(NamedTuple):
+    """Steps that follow one another."""
+
+    first: int
+    rows: NDArray[Any]
+    infos: list[bytes]
+    notes: list[dict[str, Any]]
+
+
+def pack(first: int, steps: Sequence[tuple[Any, ...]], notes: list[dict[str, Any]]) -> tuple[bytes, bytes]:
+    """Give the bytes of a block; a step is a tuple of the fields of `ROW`, and its info."""
+    infos = [step[-1] for step in steps]
+    rows = np.array([step[:-1] for step in steps], ROW).tobytes()
+    lengths = np.fromiter(map(len, infos), "<u4", len(infos)).tobytes()
+    text = b"".join(infos)
+    noted = strictjson.encode(notes) if notes else b""
+    head = HEAD.pack(first, len(steps), len(text), len(noted))
+    return head, codec.compress(b"".join((rows, lengths, text, noted)), _LEVEL)
+
+
+def unpack(payload: Any) -> Block:
+    """Read what `pack` gave.
+
+    Raises:
+        codec.Malformed: It is something else.
+    """
+    view = memoryview(payload)
+    first, count, text_size, noted_size = HEAD.unpack_from(view)
+    data = bytearray(count * (ROW.itemsize + 4) + text_size + noted_size)
+    if data:
+        codec.expand(view[HEAD.size :], memoryview(data))
+    at = count * ROW.itemsize
+    rows = np.frombuffer(data, ROW, count)
+    lengths = np.frombuffer(data, "<u4", count, at).tolist()
+    at += 4 * count
+    infos = []
+    for length in lengths:
+        infos.append(bytes(data[at : at + length]))
+        at += length
+    noted = bytes(data[at : at + noted_size])
+    return Block(first, rows, infos, strictjson.decode(noted) if noted else [])

@@ -1,0 +1,352 @@
+"""A sealed file: HDF5 for everybody, with a list of its chunks at the end for us.
+
+Behind the last byte that HDF5 knows of lie a Zstandard frame and 24 bytes: magic, size and CRC of the frame, version.
+The frame holds a JSON text that says what the file is, and for every chunk of every dataset its offset, size and CRC.
+So our reader asks the HDF5 library for nothing: it reads a chunk where it lies, checks it and decompresses it, and what
+is damaged elsewhere in the file does not concern it. Other programs never look behind HDF5's last byte.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from playhead import disk, strictjson
+from playhead.errors import Damaged, StoreTooNew
+from playhead.lanes.arrays import codec
+from playhead.lanes.arrays.pieces import Piece
+
+VERSION = 1
+SMALL_ROWS = 4096  # of a dataset of small numbers in a chunk
+
+_MAGIC = b"\x89PHREEL\n"
+_TAIL = struct.Struct("<8sQII")
+_CHUNK = np.dtype([("offset", "<u8"), ("size", "<u4"), ("crc", "<u4")])
+_MOST_HEAD = 1 << 31
+_SMALL_LEVEL = 1
+
+
+class Stored(NamedTuple):
+    """A dataset of a sealed file."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    chunk: int
+    rows: int
+    codec: str
+    table: NDArray[Any]
+
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+class _Calm(io.RawIOBase):
+    """A file for the HDF5 library, which may end the process where a write fails: the error waits for `check`."""
+
+    def __init__(self, draft: disk.Draft) -> None:
+        super().__init__()
+        self._draft = draft
+        self._error: OSError | None = None
+
+    def check(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def write(self, data: Any, /) -> int:
+        if self._error is None:
+            try:
+                return self._draft.write(data)
+            except OSError as error:
+                self._error = error
+        return memoryview(data).nbytes
+
+    def readinto(self, buffer: Any, /) -> int:
+        size = 0
+        if self._error is None:
+            try:
+                size = self._draft.readinto(buffer)
+            except OSError as error:
+                self._error = error
+        view = memoryview(buffer).cast("B")
+        view[size:] = bytes(len(view) - size)
+        return len(view)
+
+    def truncate(self, size: int | None = None, /) -> int:
+        if self._error is None:
+            try:
+                return self._draft.truncate(size)
+            except OSError as error:
+                self._error = error
+        return size or 0
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        return self._draft.seek(offset, whence)
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+
+class DatasetWriter:
+    """Writes the chunks of one dataset, in order, each once."""
+
+    def __init__(self, dataset: Any, stored: Stored, level: int, calm: _Calm) -> None:
+        self._dataset = dataset
+        self._level = level
+        self._calm = calm
+        self.stored = stored
+        self.crcs: dict[int, int] = {}
+
+    def write(self, place: int, data: Any) -> None:
+        """Write a chunk as it will lie in the file.
+
+        Args:
+            place: Its first row; a multiple of the chunk.
+            data: A whole chunk, compressed.
+        """
+        stored = self.stored
+        is_raw = stored.codec == codec.LZF and len(data) == stored.chunk * _row_bytes(stored)
+        self._dataset.write_direct_chunk((place, *[0] * len(stored.shape)), bytes(data), 1 if is_raw else 0)
+        self._calm.check()
+        self.crcs[place] = crc32(data)
+
+    def write_rows(self, place: int, rows: NDArray[Any]) -> None:
+        """Compress and write a chunk; the last may have fewer rows and is padded."""
+        if len(rows) < self.stored.chunk:  # HDF5 ends the process over a chunk that is too short
+            padded = np.zeros((self.stored.chunk, *self.stored.shape), self.stored.dtype)
+            padded[: len(rows)] = rows
+            rows = padded
+        self.write(place, codec.encode(self.stored.codec, rows, self._level))
+
+    def table(self) -> NDArray[Any]:
+        """List the chunks."""
+        table = np.zeros(-(-self.stored.rows // self.stored.chunk), _CHUNK)
+
+        def note(found: Any) -> None:
+            place = found.chunk_offset[0]
+            table[place // self.stored.chunk] = (found.byte_offset, found.size, self.crcs[place])
+
+        self._dataset.chunk_iter(note)
+        return table
+
+
+class SealedWriter:
+    """Writes a sealed file; nobody sees it before `finish`.
+
+    Args:
+        target: Where it will be.
+        level: Of the compression.
+    """
+
+    def __init__(self, target: Path, level: int = 1) -> None:
+        import h5py
+
+        self._level = level
+        self._draft = disk.Draft(target)
+        self._calm = _Calm(self._draft)
+        self._datasets: dict[str, DatasetWriter] = {}
+        self.file = h5py.File(self._calm, "w")
+
+    def dataset(
+        self, path: str, dtype: Any, shape: Sequence[int], *, rows: int, chunk: int, compression: str
+    ) -> DatasetWriter:
+        """Make a dataset of so many rows."""
+        from h5py import h5d, h5p, h5s, h5t, h5z
+
+        stored = Stored(np.dtype(dtype), tuple(shape), chunk, rows, compression, np.empty(0, _CHUNK))
+        creation = h5p.create(h5p.DATASET_CREATE)
+        creation.set_chunk((chunk, *shape))
+        match compression:
+            case codec.ZSTD:
+                creation.set_filter(codec.ZSTD_FILTER, h5z.FLAG_OPTIONAL, (self._level,))
+            case codec.LZF:
+                creation.set_filter(h5z.FILTER_LZF, h5z.FLAG_OPTIONAL)
+            case codec.GZIP:
+                creation.set_deflate(self._level)
+            case codec.SHUFFLED:
+                creation.set_shuffle()
+                creation.set_deflate(_SMALL_LEVEL)
+        links = h5p.create(h5p.LINK_CREATE)
+        links.set_create_intermediate_group(True)
+        space = h5s.create_simple((rows, *shape), (h5s.UNLIMITED, *shape))
+        kind = h5t.py_create(stored.dtype, logical=True)
+        made = h5d.create(self.file.id, path.encode(), kind, space, creation, links)
+        level = _SMALL_LEVEL if compression == codec.SHUFFLED else self._level
+        self._datasets[path] = DatasetWriter(made, stored, level, self._calm)
+        return self._datasets[path]
+
+    def put(self, path: str, values: NDArray[Any], *, compression: str = codec.SHUFFLED) -> None:
+        """Make a dataset of what is in memory."""
+        row_bytes = values.nbytes // max(1, len(values))
+        chunk = max(1, min(SMALL_ROWS, (1 << 20) // max(1, row_bytes)))
+        made = self.dataset(
+            path, values.dtype, values.shape[1:], rows=len(values), chunk=chunk, compression=compression
+        )
+        for place in range(0, len(values), chunk):
+            made.write_rows(place, values[place : place + chunk])
+
+    def finish(self, head: dict[str, Any]) -> None:
+        """Put the file in its place, on the medium; the caller syncs the folder.
+
+        Args:
+            head: What the file is, as JSON.
+        """
+        tables = {path: made.table() for path, made in self._datasets.items()}
+        described = [
+            {
+                "path": path,
+                "dtype": made.stored.dtype.str,
+                "shape": list(made.stored.shape),
+                "chunk": made.stored.chunk,
+                "rows": made.stored.rows,
+                "codec": made.stored.codec,
+            }
+            for path, made in self._datasets.items()
+        ]
+        self._close()
+        self._calm.check()
+        text = strictjson.encode(head | {"datasets": described})
+        whole = struct.pack("<I", len(text)) + text + b"".join(table.tobytes() for table in tables.values())
+        frame = codec.compress(whole, 3)
+        self._draft.seek(0, os.SEEK_END)
+        self._draft.write(frame + _TAIL.pack(_MAGIC, len(frame), crc32(frame), VERSION))
+        self._draft.commit(named=False)
+
+    def discard(self) -> None:
+        """Remove what was written so far. Discarding twice is fine."""
+        self._close()
+        self._draft.discard()
+
+    def _close(self) -> None:
+        if self.file:
+            self.file.close()
+
+
+def _row_bytes(stored: Stored) -> int:
+    return int(np.prod(stored.shape, dtype=np.int64)) * stored.dtype.itemsize
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+class SealedFile:
+    """A sealed file, open for reading.
+
+    Args:
+        path: The file.
+
+    Raises:
+        FileNotFoundError: It is not there.
+        Damaged: What it says of itself cannot be read.
+        Foreign: It is an HDF5 file without our list of chunks.
+        StoreTooNew: It was sealed by a later version.
+
+    Attributes:
+        path: The file.
+        head: What it is.
+        datasets: By HDF5 path.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            self.head, self.datasets = self._load()
+        except BaseException:
+            self.close()
+            raise
+
+    def _load(self) -> tuple[dict[str, Any], dict[str, Stored]]:
+        size = os.fstat(self._fd).st_size
+        tail = os.pread(self._fd, _TAIL.size, max(0, size - _TAIL.size))
+        if len(tail) < _TAIL.size or tail[:8] != _MAGIC:
+            raise Foreign(self.path, "a list of chunks at its end", "none")
+        _, length, crc, version = _TAIL.unpack(tail)
+        frame = os.pread(self._fd, length, size - _TAIL.size - length) if length < size else b""
+        if crc32(frame) != crc or not frame:
+            raise Damaged(self.path, f"a list of chunks with CRC {crc:08x} at its end", f"CRC {crc32(frame):08x}")
+        if version != VERSION:
+            raise StoreTooNew(f"{self.path} has format {version}; this Playhead knows {VERSION}. Install a later one")
+        whole = codec.expand_all(frame, _MOST_HEAD)
+        (text_size,) = struct.unpack_from("<I", whole)
+        head = strictjson.decode(whole[4 : 4 + text_size])
+        at = 4 + text_size
+        datasets = {}
+        for found in head.pop("datasets"):
+            count = -(-found["rows"] // found["chunk"])
+            table = np.frombuffer(whole, _CHUNK, count, at)
+            at += table.nbytes
+            datasets[found["path"]] = Stored(
+                np.dtype(found["dtype"]),
+                tuple(found["shape"]),
+                found["chunk"],
+                found["rows"],
+                found["codec"],
+                table,
+            )
+        return head, datasets
+
+    def pieces(self, path: str, start: int, stop: int, base: int = 0) -> Iterator[Piece]:
+        """Walk over the chunks that hold rows of a dataset.
+
+        Args:
+            path: The dataset.
+            start: The first row, counted from `base`.
+            stop: Behind the last.
+            base: What the first row of the dataset is called.
+        """
+        stored = self.datasets[path]
+        chunk = stored.chunk
+        for place in range((start - base) // chunk, min(-(-(stop - base) // chunk), len(stored.table))):
+            offset, size, crc = stored.table[place].tolist()
+            if size:
+                first = place * chunk
+                count = min(chunk, stored.rows - first)
+                yield Piece(
+                    base + first,
+                    count,
+                    stored.codec,
+                    chunk,
+                    partial(self.load, path, offset, size, crc),
+                    str(self.path),
+                )
+
+    def load(self, path: str, offset: int, size: int, crc: int) -> bytes:
+        """Read the bytes of a chunk.
+
+        Raises:
+            Damaged: They are not those that were written.
+        """
+        data = os.pread(self._fd, size, offset)
+        if len(data) != size or (found := crc32(data)) != crc:
+            was = f"CRC {found:08x}" if len(data) == size else "the end of the file"
+            raise Damaged(self.path, f"a chunk of {path} with CRC {crc:08x} at byte {offset}", was)
+        return data
+
+    def close(self) -> None:
+        """Give the file back. Closing twice is fine."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __del__(self) -> None:
+        if getattr(self, "_fd", -1) >= 0:
+            self.close()
+
+
+class Foreign(Damaged):
+    """An HDF5 file that was not sealed here, or was rewritten since."""

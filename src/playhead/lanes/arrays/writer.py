@@ -1,0 +1,86 @@
+"""ReelWriter: one reel from its first step to its sealed file, whatever happened before."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from playhead import disk, facts
+from playhead.errors import Damaged
+from playhead.lanes.arrays import sealing
+from playhead.lanes.arrays.config import ReplayConfig
+from playhead.lanes.arrays.recorder import Beginning, ReelRecorder
+from playhead.lanes.arrays.reel import Reel
+from playhead.layout import ReelFiles, ReplayFolder
+from playhead.tape import Crew
+
+
+class ReelWriter(ReelRecorder):
+    """Records a reel, or goes on with one; `close` seals it.
+
+    Args:
+        files: The reel.
+        config: How.
+        facts: What does not change, as JSON: the environment, its spaces.
+        stacks: For arrays of which a row is the newest of several that one observation is made of, how many.
+        crew: The thread that writes, where several reels share one.
+
+    Raises:
+        StoreLocked: Another writer records it.
+    """
+
+    def __init__(
+        self,
+        files: ReelFiles,
+        config: ReplayConfig,
+        *,
+        facts: Mapping[str, Any] | None = None,
+        stacks: Mapping[str, int] | None = None,
+        crew: Crew | None = None,
+    ) -> None:
+        self.files = files
+        disk.make_folders(files.folder)
+        super().__init__(
+            files.journal,
+            config,
+            self._prepare,
+            facts=facts,
+            stacks=stacks,
+            on_roll=lambda segment: sealing.seal(files, before=segment),
+            on_end=lambda: sealing.seal(files),
+            crew=crew,
+        )
+
+    @property
+    def id(self) -> str:
+        """The reel's id, as refs spell it."""
+        return self.files.id
+
+    def _prepare(self, segment: int) -> Beginning:
+        try:
+            sealing.seal(self.files, before=segment)
+        except Damaged as damage:
+            warnings.warn(f"{damage}. The steps that can be read are kept", RuntimeWarning, stacklevel=2)
+        sealing.make_empty(self.files)
+        note_in_index(ReplayFolder(self.files.folder), self.files)
+        with contextlib.closing(Reel(self.files)) as reel:
+            return reel.beginning()
+
+
+def note_in_index(folder: ReplayFolder, files: ReelFiles) -> None:
+    """Say in `index.json` which file holds a reel."""
+    with disk.locked(folder.path):
+        known = facts.load(folder.index)
+        if known.get(files.id) != files.file.name:
+            facts.write(folder.index, known | {files.id: files.file.name})
+
+
+def forget_in_index(folder: ReplayFolder, reel_ids: list[str]) -> None:
+    """Take reels out of `index.json`."""
+    if not folder.index.exists():
+        return
+    with disk.locked(folder.path):
+        known = facts.load(folder.index)
+        facts.write(folder.index, {reel_id: name for reel_id, name in known.items() if reel_id not in reel_ids})
