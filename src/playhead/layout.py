@@ -394,6 +394,11 @@ def run_of_reel(reel_id: str) -> str:
     return _run_and_number(reel_id)[0]
 
 
+def number_of_reel(reel_id: str) -> int:
+    """Give the number of a reel within its run."""
+    return _run_and_number(reel_id)[1]
+
+
 def _run_and_number(reel_id: str) -> tuple[str, int]:
     run_id, _, number = reel_id.partition(".")
     return run_id, int(number or 0)

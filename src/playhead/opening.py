@@ -137,6 +137,7 @@ def _open_private_copy(layout: Layout, *, is_whole: bool = False) -> Store:
     home = Home(layout, database)
     if is_whole:
         episode_index.fill(home)
+        recovery.fill_replays(home)
     else:
         recovery.fill(home, layout, list)
     database.mode = "r"

@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -37,7 +37,11 @@ if TYPE_CHECKING:
     from playhead.capture.console import ConsoleCapture
     from playhead.capture.system import SystemSampler
     from playhead.episode import DiskEpisodeWriter
+    from playhead.lanes.arrays.config import ReplayConfig
+    from playhead.lanes.arrays.writer import ReelWriter
     from playhead.lanes.scalars.signal import MetricSignal
+    from playhead.replay_index import ReplayIndex
+    from playhead.tape import Crew
 
 INDEX_SECONDS = 0.5
 
@@ -98,6 +102,7 @@ class RunWriter(Run):
         self._environment_due = options.environment and claim.part == 1
         self._beat_at = self._sync_at = self._sample_at = clock.elapsed_ns()
         self._best_written: dict[str, Any] = {}
+        self._reels: list[tuple[ReelWriter, ReplayIndex]] = []
         self._sampler = _sampler() if options.system_metrics else None
         self._console = _console(self._console_line) if options.capture_console else None
         self._sigterm: Any = None
@@ -207,13 +212,46 @@ class RunWriter(Run):
         name = layout.check_name(dataset, "dataset name")
         return datasets.new_episode(self._home, name, uid=uid, run_id=self.id)
 
+    def new_reel(
+        self,
+        *,
+        facts: Mapping[str, Any] | None = None,
+        stacks: Mapping[str, int] | None = None,
+        config: ReplayConfig | None = None,
+        crew: Crew | None = None,
+    ) -> ReelWriter:
+        """Begin a reel: what one environment records in this run. Ending the run closes it.
+
+        Environments are recorded by `playhead.integrations.gymnasium.Recorder`, which calls this.
+
+        Args:
+            facts: What does not change, as JSON: the environment, its spaces. A resumed run goes on with the first reel
+                of the same facts.
+            stacks: For arrays of which a row is the newest of several that one observation is made of, how many.
+            config: How it is recorded and sealed.
+            crew: The thread that writes, where several reels share one.
+
+        Raises:
+            Closed: The run has ended.
+        """
+        self._check()
+        from playhead import replays
+        from playhead.replay_index import ReplayIndex
+
+        reel = replays.new_reel(self._home, self.id, facts=facts, stacks=stacks, config=config, crew=crew)
+        with self._lock:
+            self._reels.append((reel, ReplayIndex(self._home, self._row.key, reel.id)))
+        return reel
+
     def flush(self, *, sync: bool = False) -> None:
-        """Bring the catalogue up to date with all that was logged.
+        """Bring the catalogue up to date with all that was logged and played.
 
         Args:
             sync: Also wait until it is on the medium, so that a power cut loses nothing.
         """
         self._check()
+        for reel, _ in list(self._reels):
+            reel.flush(sync=sync)
         if sync:
             self._sync()
         self._background.run_now()
@@ -225,6 +263,13 @@ class RunWriter(Run):
             disk.sync_folder(self._folder.path)
 
     # -- reading ----------------------------------------------------------------------------------------------------
+
+    @property
+    def episodes(self) -> Sequence[Any]:
+        """The episodes recorded so far; see `Run.episodes`."""
+        if self._ended is None:
+            self.flush()
+        return super().episodes
 
     @property
     def status(self) -> str:
@@ -280,6 +325,8 @@ class RunWriter(Run):
         more = self._index.advance()
         if more:
             self._write_best()
+        for _, index in list(self._reels):
+            more |= index.advance()
         return more
 
     def _due(self, mark: str, seconds: float | None, now: int) -> bool:
@@ -327,7 +374,10 @@ class RunWriter(Run):
 
     def _settle(self, status: str, reason: str | None) -> None:
         try:
-            self._background.stop()
+            try:
+                self._close_reels()
+            finally:
+                self._background.stop()
         except BaseException:
             # The claim stays, so that the next open indexes what this one could not; the first error is reported.
             with contextlib.suppress(OSError, PlayheadError):
@@ -337,7 +387,14 @@ class RunWriter(Run):
         self.reload()
         self._claim.release()
 
+    def _close_reels(self) -> None:
+        with contextlib.ExitStack() as each:  # one that cannot be closed does not keep the others open
+            for reel, _ in self._reels:
+                each.callback(reel.close)
+
     def _let_go(self, status: str, reason: str | None) -> None:
+        for _, index in self._reels:
+            index.close()
         self._events.close()
         self._logs.close()
         if self._sampler is not None:

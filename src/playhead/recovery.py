@@ -16,7 +16,7 @@ from playhead.errors import Damaged
 from playhead.home import Home
 from playhead.lanes.scalars import events
 from playhead.lanes.scalars.index import EventIndex
-from playhead.layout import Layout, RunFolder
+from playhead.layout import Layout, RunFolder, run_of_reel
 from playhead.recording import end
 
 PROCESS_NOT_FOUND = "process_not_found"
@@ -92,7 +92,16 @@ def settle(home: Home, claim: Claim) -> None:
     if claim.part == 1 and facts.load(folder.status).get("status", "running") == "running":
         last_sign = os.stat(claim.path).st_mtime
         end(home, claim.run_dir, "failed", PROCESS_NOT_FOUND, _last_moment(folder, claim.part, last_sign))
+    _index_replays(home, key, claim.run_id)
     home.write_summary(folder, home.best_of(key))
+
+
+def _index_replays(home: Home, key: int, run_id: str, known: Iterable[str] | None = None) -> None:
+    reels = home.layout.replay.reels_of(run_id) if known is None else known
+    if reels:
+        from playhead import replay_index  # loaded where there are replays: it needs NumPy
+
+        replay_index.index_run(home, key, run_id, reels)
 
 
 def _forget(home: Home, claim: Claim) -> None:
@@ -109,6 +118,10 @@ def _forget(home: Home, claim: Claim) -> None:
     for leftover in (folder.path, home.layout.trash / claim.run_id):
         if leftover.is_dir():
             disk.remove_tree(leftover)
+    if home.layout.replay.reels_of(claim.run_id):
+        from playhead import replays
+
+        replays.remove(home, claim.run_id)
 
 
 def _last_moment(folder: RunFolder, part: int, last_sign: float) -> float:
@@ -147,19 +160,31 @@ def fill(home: Home, layout: Layout, progress: Callable[[Iterable[RunFolder]], I
     """
     problems: list[Damaged] = []
     seen: dict[str, RunFolder] = {}
+    reels: dict[str, list[str]] = {}
+    for reel_id in layout.replay.reels():
+        reels.setdefault(run_of_reel(reel_id), []).append(reel_id)
     folders = iter(progress(list(layout.run_folders())))
     while batch := list(islice(folders, BATCH)):
         with home.database.batch():
             for folder in batch:
                 try:
-                    _add(home, folder, seen)
+                    _add(home, folder, seen, reels)
                 except Damaged as problem:
                     problems.append(problem)
     episode_index.fill(home)
     return problems
 
 
-def _add(home: Home, folder: RunFolder, seen: dict[str, RunFolder]) -> None:
+def fill_replays(home: Home) -> None:
+    """Index the reels of all runs that the catalogue knows."""
+    for reel_id in home.layout.replay.reels():
+        with home.database.read() as connection:
+            row = catalog_runs.find(connection, run_of_reel(reel_id))
+        if row is not None:
+            _index_replays(home, row.key, row.id, [reel_id])
+
+
+def _add(home: Home, folder: RunFolder, seen: dict[str, RunFolder], reels: dict[str, list[str]]) -> None:
     known = facts.read(home.layout, folder)
     if known.id in seen:
         raise Damaged(folder.meta, "an id of its own", f"{known.id}, which {seen[known.id].path} has too")
@@ -167,3 +192,4 @@ def _add(home: Home, folder: RunFolder, seen: dict[str, RunFolder]) -> None:
     key = home.put(known).key
     for part in folder.parts():
         index_part(home, key, folder, part, mend=False)
+    _index_replays(home, key, known.id, reels.get(known.id, []))

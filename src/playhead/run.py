@@ -152,10 +152,15 @@ class Run:
 
     @property
     def episodes(self) -> Sequence[Any]:
-        """The episodes that this run recorded and finished, in order of time."""
-        from playhead import datasets
+        """The episodes that this run recorded: what agents played, and what was recorded into datasets and finished.
 
-        return datasets.of_run(self._home, self.id)
+        They are in order of their begin.
+        """
+        from playhead import datasets, replays
+
+        played = replays.of_run(self._home, self._row.key)
+        recorded = datasets.of_run(self._home, self.id)
+        return sorted([*played, *recorded], key=lambda episode: episode.created_ts_ns or 0) if recorded else played
 
     @property
     def datasets(self) -> dict[str, int]:
@@ -329,6 +334,8 @@ class Run:
             StoreLocked: It is not in the recycle bin, or is still being recorded.
         """
         self._refuse_read_only()
+        from playhead import replays
+
         if not self._folder.deleted.exists():
             raise StoreLocked(f"the run {self.id} is not in the recycle bin; delete it first")
         if any(claim.is_live() for claim in claims.of_run(self._home.layout, self.id)):
@@ -341,6 +348,7 @@ class Run:
             # Out of sight in one step, then away at leisure.
             disk.rename(self._folder.path, self._home.layout.trash / self.id)
         disk.remove_tree(self._home.layout.trash / self.id)
+        replays.remove(self._home, self.id)
         claim.release()
         # The folders of the name and the project go when their last run does.
         any(not disk.remove_empty(parent) for parent in list(self._folder.path.parents)[:3])

@@ -13,8 +13,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from playhead import clock, disk, facts, filesystem, layout, recovery, strictjson
+from playhead import ref as refs
 from playhead.catalog import episodes as catalog_episodes
 from playhead.catalog import readonly
+from playhead.catalog import replay as catalog_replay
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.query import RunQuery
 from playhead.claims import Claim
@@ -22,7 +24,7 @@ from playhead.errors import Closed, Exists, NotAStore, PlayheadError, ReadOnly, 
 from playhead.home import Home
 from playhead.layout import RunFolder
 from playhead.recording import Options, RunWriter
-from playhead.ref import EpisodeRef
+from playhead.ref import FrameRef
 from playhead.run import Run
 from playhead.runs import Runs
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from playhead.datasets import StoredDataset
+    from playhead.replay import ReplayEpisode
 
 FORMAT = 1
 NEEDED_VERSION = "0.1.0"
@@ -214,7 +217,7 @@ class Store:
 
         Args:
             query: A SELECT, with `?` or `:name` for parameters. Tables: runs, series, points, run_values, run_tags,
-                media, episode_folders; views: experiments, metrics.
+                media, episode_folders; views: experiments, metrics, episodes and steps (what agents played).
             parameters: Their values.
             timeout: Seconds after which the query is stopped.
 
@@ -251,16 +254,69 @@ class Store:
         return datasets.open_dataset(self._home, layout.check_name(name, "dataset name"))
 
     def resolve(self, ref: str) -> Any:
-        """Give the value at an address such as `ep://teleop/{uid}/joint/17`.
+        """Give the value at an address: `h5://run_id/frames/1523`, `ep://teleop/{uid}/joint/17`.
 
         Raises:
             BadRef: The text is no address.
             NotFound: Nothing is there; the message says what is missing.
+            Damaged: What is there cannot be read.
         """
         self._check()
+        found = refs.parse(ref)
+        if isinstance(found, FrameRef):
+            from playhead import replays
+
+            return replays.resolve(self._home, found)
         from playhead import datasets
 
-        return datasets.resolve(self._home, EpisodeRef.parse(ref))
+        return datasets.resolve(self._home, found)
+
+    def step_of(self, ref: str) -> dict[str, Any]:
+        """Give the step that an address such as `h5://run_id/frames/1523` belongs to: a row of `steps` as a dict.
+
+        Raises:
+            BadRef: The text is no address.
+            NotFound: There is no such step.
+        """
+        self._check()
+        from playhead import replays
+
+        return replays.step_of(self._home, ref)
+
+    def episode(self, episode_id: str) -> ReplayEpisode:
+        """Give an episode that an agent played by its id, such as `run_abc123-ep0042`.
+
+        Raises:
+            NotFound: There is none.
+        """
+        self._check()
+        from playhead import replays
+
+        return replays.episode(self._home, episode_id)
+
+    def recent_steps(self, run: Run | str, n: int = 100, *, arrays: bool = True) -> list[dict[str, Any]]:
+        """Give the newest steps of a run, oldest first: rows of `steps` as dicts, with `frame` and `observation`.
+
+        Args:
+            run: The run, or its id.
+            n: How many.
+            arrays: False to leave the arrays out.
+        """
+        self._check()
+        from playhead import replays
+
+        found = run if isinstance(run, Run) else self.runs[run]
+        return replays.recent_steps(self._home, found._row.key, n, arrays=arrays)
+
+    def compact(self) -> list[str]:
+        """Seal what crashed recordings left in journals into HDF5 files; give the ids of these replays.
+
+        Nothing needs it: journals are read as they are. Files of others are only made by it, or when the run goes on.
+        """
+        self._check_writable()
+        from playhead import replays
+
+        return replays.compact(self._home)
 
     def purge(self, *, older_than: float = 0.0) -> list[str]:
         """Empty the recycle bin: remove for good what was deleted, and nothing else.
@@ -284,6 +340,7 @@ class Store:
         with self._home.database.read() as connection:
             counts = catalog_runs.counts(connection)
             datasets = catalog_episodes.counts(connection)
+            played = catalog_replay.counts(connection)
         return {
             "path": str(self.path),
             "format": marker.get("format", FORMAT),
@@ -293,6 +350,7 @@ class Store:
             **counts,
             "datasets": len(datasets),
             "episodes": sum(found.episodes for found in datasets),
+            **played,
             "bytes": filesystem.size_of(self.path),
         }
 

@@ -25,7 +25,21 @@ def add_episode_folders(connection: Connection) -> None:
     schema.episode_folders.create(connection)
 
 
-STEPS: tuple[Step, ...] = (add_episode_folders,)
+def add_replay(connection: Connection) -> None:
+    """Make room for the steps and episodes of agents."""
+    for table in (
+        schema.reels,
+        schema.reel_agents,
+        schema.replay_episodes,
+        schema.info_shapes,
+        schema.replay_steps,
+    ):
+        table.create(connection)
+    for view in ("episodes", "steps"):
+        connection.execute(text(f"CREATE VIEW {view} AS {schema.VIEWS[view]}"))
+
+
+STEPS: tuple[Step, ...] = (add_episode_folders, add_replay)
 
 
 def is_new(connection: Connection) -> bool:

@@ -15,7 +15,7 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
-from sqlalchemy.types import REAL
+from sqlalchemy.types import BLOB, REAL
 
 APPLICATION_ID = 0x504C4159  # "PLAY": tells our database from any other
 
@@ -153,6 +153,75 @@ episode_folders = Table(
     sqlite_with_rowid=False,
 )
 
+# What one environment records in a run, and how many of its steps are in the tables below.
+reels = Table(
+    "reels",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("run", ForeignKey("runs.key", ondelete="CASCADE"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("steps", Integer, nullable=False, server_default="0"),
+    Column("facts", Text, nullable=False, server_default="{}"),
+    UniqueConstraint("run", "number"),
+)
+
+reel_agents = Table(
+    "reel_agents",
+    metadata,
+    Column("reel", ForeignKey("reels.key", ondelete="CASCADE"), primary_key=True),
+    Column("agent", Integer, primary_key=True),
+    Column("name", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+replay_episodes = Table(
+    "replay_episodes",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("reel", ForeignKey("reels.key", ondelete="CASCADE"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("id", Text, nullable=False, unique=True),
+    Column("first", Integer, nullable=False),
+    Column("steps", Integer, nullable=False, server_default="0"),
+    Column("total_reward", REAL, server_default="0"),
+    Column("terminated", Boolean, nullable=False, server_default="0"),
+    Column("truncated", Boolean, nullable=False, server_default="0"),
+    Column("how", Text),
+    Column("began_ns", Integer, nullable=False, server_default="0"),
+    Column("ended_ns", Integer),
+    Column("facts", Text, nullable=False, server_default="{}"),
+    UniqueConstraint("reel", "number"),
+    Index("idx_replay_episodes_first", "reel", "first"),
+    Index("idx_replay_episodes_began", "began_ns"),
+)
+
+# The names of the values of an info, as a JSON list: thousands of steps share one, and keep only the values.
+info_shapes = Table(
+    "info_shapes",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("names", Text, nullable=False, unique=True),
+)
+
+# A step is an integer here and there: `place` counts from the first step of its episode, `ts` from its begin. `flags`
+# holds terminated (1), truncated (2), has a frame (4), has an observation (8). The view `steps` spells all of it out.
+replay_steps = Table(
+    "replay_steps",
+    metadata,
+    Column("episode", ForeignKey("replay_episodes.key", ondelete="CASCADE"), primary_key=True),
+    Column("agent", Integer, primary_key=True),
+    Column("step", Integer, primary_key=True),
+    Column("place", Integer, nullable=False),
+    Column("action", BLOB),  # no conversion: an integer, a number or JSON
+    Column("reward", REAL),
+    Column("flags", Integer, nullable=False),
+    Column("ts", Integer, nullable=False),
+    Column("shape", ForeignKey("info_shapes.key")),
+    Column("info", Text),
+    sqlite_with_rowid=False,
+)
+
 # How far each event file has been indexed, committed together with what was indexed: nothing twice, nothing missed.
 sources = Table(
     "sources",
@@ -186,4 +255,25 @@ VIEWS = {
                points.value AS metric_value, points.step AS step, nullif(series.stage, '') AS stage,
                points.ts_ns / 1e9 AS recorded_at, points.ts_ns AS ts_ns, series.part AS part
         FROM runs JOIN series ON series.run = runs.key JOIN points ON points.series = series.key""",
+    "episodes": """
+        SELECT e.id AS episode_id, runs.id AS run_id, e.total_reward, e.steps, e.terminated, e.truncated, e.how,
+               strftime('%Y-%m-%dT%H:%M:%f', e.began_ns / 1e9, 'unixepoch') AS timestamp,
+               e.began_ns, e.ended_ns, e.number AS ep_index, reels.id AS reel, e.first AS first_row, e.facts
+        FROM replay_episodes AS e JOIN reels ON reels.key = e.reel JOIN runs ON runs.key = reels.run""",
+    "steps": """
+        SELECT e.id AS episode_id, s.step AS step_index, s.action, s.reward,
+               s.flags & 1 AS terminated, s.flags >> 1 & 1 AS truncated,
+               CASE WHEN s.flags & 4 THEN 'h5://' || reels.id || '/frames/' || (e.first + s.place) END AS frame_ref,
+               CASE WHEN s.flags & 8 THEN 'h5://' || reels.id || '/observations/' || (e.first + s.place) END AS obs_ref,
+               CASE WHEN s.shape IS NULL THEN s.info ELSE (
+                   SELECT json_group_object(name.value, CASE value.type
+                       WHEN 'object' THEN json(value.value) WHEN 'array' THEN json(value.value)
+                       WHEN 'true' THEN json('true') WHEN 'false' THEN json('false') ELSE value.value END)
+                   FROM json_each((SELECT names FROM info_shapes WHERE key = s.shape)) AS name
+                   JOIN json_each(s.info) AS value ON value.key = name.key) END AS info,
+               strftime('%Y-%m-%dT%H:%M:%f', (e.began_ns + s.ts) / 1e9, 'unixepoch') AS timestamp,
+               (SELECT name FROM reel_agents AS a WHERE a.reel = e.reel AND a.agent = s.agent) AS agent_id,
+               runs.id AS run_id, e.began_ns + s.ts AS ts_ns, reels.id AS reel, e.first + s.place AS row
+        FROM replay_steps AS s JOIN replay_episodes AS e ON e.key = s.episode
+        JOIN reels ON reels.key = e.reel JOIN runs ON runs.key = reels.run""",
 }

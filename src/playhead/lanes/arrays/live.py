@@ -112,7 +112,7 @@ class LivePart(Part):
 
     @property
     def lost(self) -> list[tuple[int, int]]:
-        """Steps of which the journal has lost the block: the first, and the one behind the last."""
+        """Steps of which the journal has lost the block."""
         return self._lost
 
     def pieces(self, kind: ArrayKind, start: int, stop: int) -> Iterator[Piece]:

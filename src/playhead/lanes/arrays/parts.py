@@ -80,6 +80,11 @@ class Part(ABC):
         """Tell whether every step here has a row of a group, as far as that is known without looking."""
         return False
 
+    @property
+    def lost(self) -> list[tuple[int, int]]:
+        """Steps that were lost: the first, and the one behind the last of each stretch."""
+        return []
+
     def close(self) -> None:  # noqa: B027  most have nothing to give back
         """Give files back."""
 

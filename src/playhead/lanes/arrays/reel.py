@@ -216,6 +216,17 @@ class Reel:
             return found[0]
         return np.concatenate(found) if found else np.empty(0, ROW)
 
+    def stretch(self, start: int) -> range:
+        """Give the first steps at or behind one that can be read, up to the next that was lost."""
+        for part in self.parts:
+            span = part.span()
+            low = max(start, span.start)
+            for lost, found in [*part.lost, (span.stop, span.stop)]:
+                if low < lost:
+                    return range(low, lost)
+                low = max(low, found)
+        return range(start, start)
+
     def infos(self, start: int, stop: int) -> list[bytes]:
         """Give the infos of steps, JSON each, nothing where there is none."""
         return [info for part, low, high in self._within(start, stop, STEPS) for info in part.infos(low, high)]

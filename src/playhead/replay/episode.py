@@ -1,0 +1,289 @@
+"""ReplayEpisode: what an agent saw, did and got from one reset to the next."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from playhead import layout, strictjson
+from playhead.episode import Episode
+from playhead.errors import NotFound, OutOfRange
+from playhead.lanes.arrays.kind import FINALS
+from playhead.lanes.arrays.reel import Reel, Span
+from playhead.lanes.arrays.rows import TERMINATED, TRUNCATED
+from playhead.lanes.arrays.sealing import episode_id
+from playhead.layout import ReplayFolder
+from playhead.replay.signals import ReelSignal
+from playhead.replay.stacks import final_stack
+from playhead.signal import ArraySignal, Signal
+
+# What a person calls one sample of an array.
+_SINGULAR = {"frames": "frame", "observations": "observation", "actions": "action"}
+_INTERNAL = ("same",)
+
+
+class Transition(NamedTuple):
+    """One step as training wants it. Structured observations and actions are dicts by the name of their parts."""
+
+    observation: Any
+    action: Any
+    reward: float
+    next_observation: Any
+    terminated: bool
+    truncated: bool
+
+
+class ReplayEpisode(Episode):
+    """An episode of a reel.
+
+    Its signals are `frame`, `observation`, `action`, `reward`, `terminated` and `truncated`, as far as they were
+    recorded; parts of structured ones are `observation.camera`, and where several agents acted, each has its own,
+    `red.reward`. Static items are what is known of the environment, and how the episode began and ended.
+
+    Args:
+        reel: Where it lies.
+        number: Its place in the reel.
+
+    Raises:
+        NotFound: There is no such episode.
+    """
+
+    def __init__(self, reel: Reel, number: int) -> None:
+        self._reel = reel
+        found = next((span for span in reel.spans if span.number == number), None)
+        if found is None:
+            raise NotFound.among("episode", number, [span.number for span in reel.spans])
+        self._span: Span = found
+        self._rows: NDArray[Any] | None = None
+        self._signals: Mapping[str, Signal[Any]] | None = None
+
+    @property
+    def id(self) -> str:
+        """The id, as `episodes` and `steps` in SQL spell it."""
+        return episode_id(self._reel.files.id, self._span.number)
+
+    @property
+    def run_id(self) -> str:
+        """The run."""
+        return layout.run_of_reel(self._reel.files.id)
+
+    @property
+    def number(self) -> int:
+        """Its place in the reel."""
+        return self._span.number
+
+    @property
+    def length(self) -> int:
+        """How many steps it has."""
+        return self._span.length
+
+    @property
+    def how(self) -> str | None:
+        """How it ended: `terminated`, `truncated`, `reset`, `error` or `closed`; None while it is recorded, and where
+        the process died.
+        """
+        return self._span.how
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether it has no end: it is being recorded, or the process died."""
+        return self._span.how is None
+
+    @property
+    def total_reward(self) -> float:
+        """The sum of its rewards."""
+        return float(self.steps["reward"].sum())
+
+    @property
+    def steps(self) -> NDArray[Any]:
+        """What is known of each step besides its arrays: `ts_ns`, `reward`, `step`, `agent`, `flags`, `has`."""
+        if self._rows is None:
+            self._rows = self._reel.rows(self._span.start, self._span.start + self._span.length)
+        return self._rows
+
+    @property
+    def infos(self) -> list[dict[str, Any]]:
+        """The info of each step; empty where there was none."""
+        texts = self._reel.infos(self._span.start, self._span.start + self._span.length)
+        return [strictjson.restore(strictjson.decode(text)) if text else {} for text in texts]
+
+    @property
+    def signals(self) -> Mapping[str, Signal[Any]]:
+        """The signals by name; no array is read before it is used."""
+        if self._signals is None:
+            self._signals = _Signals(self._reel, self._span, self.steps)
+        return self._signals
+
+    @property
+    def static(self) -> dict[str, Any]:
+        """What is known of the environment, and of how the episode began and ended."""
+        facts = {name: value for name, value in self._reel.facts.items() if name not in _INTERNAL}
+        return dict(strictjson.restore(facts | (self._span.facts or {})))
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Identity and provenance."""
+        return {
+            "uid": self.id,
+            "run_id": self.run_id,
+            "reel": self._reel.files.id,
+            "number": self.number,
+            "first_row": self._span.start,
+            "created_ts_ns": self._span.began_ns,
+            "how": self.how,
+            "path": os.fspath(self._reel.files.file),
+        }
+
+    @property
+    def created_ts_ns(self) -> int | None:
+        """When it began."""
+        return self._span.began_ns
+
+    @property
+    def duration_ns(self) -> int:
+        """The time from its begin to its end, as far as they are known."""
+        if self._span.began_ns is None or self._span.ended_ns is None:
+            return super().duration_ns
+        return self._span.ended_ns - self._span.began_ns
+
+    @property
+    def final(self) -> dict[str, Any]:
+        """What was seen after the last step, by the name of the signal; empty where nothing was."""
+        if self._span.final is None:
+            return {}
+        row, names = self._span.final
+        found = {}
+        for name in [*names, *(name for name, other in self._reel.same.items() if other in names)]:
+            value = self._reel.read(name, row, row + 1, axis=FINALS)[0]
+            if name in self._reel.kinds and self._reel.kind(name).stack > 1:
+                value = final_stack(self._reel, name, self._span, value)
+            found[signal_name(name)] = value
+        return found
+
+    def ref(self, signal: str, step: int) -> str:
+        """Give the address of a sample: `h5://run_id/frames/1523`."""
+        from playhead.ref import make_frame_ref
+
+        if not 0 <= step < self.length:
+            raise OutOfRange(f"no step {step} in {self.id}: it has {self.length}")
+        names = {signal_name(name): name for name in self._reel.kinds}
+        if signal not in names:
+            raise NotFound.among("signal", signal, sorted(names))
+        return make_frame_ref(self._reel.files.id, names[signal], self._span.start + step)
+
+    def transition(self, step: int) -> Transition:
+        """Give one step as (s, a, r, s′, terminated, truncated); s′ of the last is the final observation, or None."""
+        if not 0 <= step < self.length:
+            raise OutOfRange(f"no step {step} in {self.id}: it has {self.length}")
+        row = self.steps[step]
+        after = self._part("observation", step + 1) if step + 1 < self.length else self._final_part("observation")
+        return Transition(
+            self._part("observation", step),
+            self._part("action", step),
+            float(row["reward"]),
+            after,
+            bool(row["flags"] & TERMINATED),
+            bool(row["flags"] & TRUNCATED),
+        )
+
+    def _part(self, group: str, step: int) -> Any:
+        stamp = int(self.steps["ts_ns"][step])
+        return _joined(group, {name: signal.time[stamp][0] for name, signal in self._of(group).items()})
+
+    def _final_part(self, group: str) -> Any:
+        values = {name: value for name, value in self.final.items() if _is_of(name, group)}
+        return _joined(group, values) if values else None
+
+    def _of(self, group: str) -> dict[str, Signal[Any]]:
+        return {name: signal for name, signal in self.signals.items() if _is_of(name, group)}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open_episode, (self._reel.files.folder, self._reel.files.id, self.number)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.signals)
+        figures = f"{self.length} steps, return {self.total_reward:g}, {self.how or 'unfinished'}"
+        return f"<{type(self).__name__} {self.id}, {figures}, signals: {names}>"
+
+
+def _is_of(name: str, group: str) -> bool:
+    return name == group or name.startswith(f"{group}.")
+
+
+def _joined(group: str, values: dict[str, Any]) -> Any:
+    if set(values) == {group}:
+        return values[group]
+    return {name.removeprefix(f"{group}."): value for name, value in values.items()}
+
+
+def signal_name(array: str) -> str:
+    """Give the name of the signal that an array is: `frame` for `frames`, `observation.x` for `observations.x`."""
+    head, dot, tail = array.partition(".")
+    return _SINGULAR.get(head, head) + dot + tail
+
+
+class _Signals(Mapping[str, Signal[Any]]):
+    """The signals of an episode, each made when it is asked for."""
+
+    def __init__(self, reel: Reel, span: Span, rows: NDArray[Any]) -> None:
+        self._reel = reel
+        self._start = span.start
+        self._rows = rows
+        self._made: dict[str, Signal[Any]] = {}
+        agents = np.unique(rows["agent"]).tolist()
+        names = reel.agents
+        self._agents = [(f"{names[agent]}.", agent) for agent in agents] if len(agents) > 1 else [("", None)]
+        self._arrays = {signal_name(name): name for name in reel.kinds if self._is_there(name)}
+
+    def _is_there(self, name: str) -> bool:
+        bit = self._reel.bit(self._reel.kind(name))
+        return bool((self._rows["has"] & bit).any())
+
+    def __iter__(self) -> Iterator[str]:
+        for prefix, _ in self._agents:
+            yield from (prefix + name for name in (*self._arrays, "reward", "terminated", "truncated"))
+
+    def __len__(self) -> int:
+        return len(self._agents) * (len(self._arrays) + 3)
+
+    def __contains__(self, name: object) -> bool:
+        return name in list(self)
+
+    def __getitem__(self, name: str) -> Signal[Any]:
+        if name not in self._made:
+            if name not in self:
+                raise KeyError(name)
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def _make(self, name: str) -> Signal[Any]:
+        prefix, agent = next((p, a) for p, a in self._agents if name.startswith(p) and name[len(p) :] in self._names())
+        signal = name[len(prefix) :]
+        chosen = np.ones(len(self._rows), np.bool_) if agent is None else self._rows["agent"] == agent
+        stamps = self._rows["ts_ns"]
+        match signal:
+            case "reward":
+                return ArraySignal(self._rows["reward"][chosen], stamps[chosen])
+            case "terminated":
+                return ArraySignal(self._rows["flags"][chosen] & TERMINATED != 0, stamps[chosen])
+            case "truncated":
+                return ArraySignal(self._rows["flags"][chosen] & TRUNCATED != 0, stamps[chosen])
+        array = self._arrays[signal]
+        chosen = chosen & (self._rows["has"] & self._reel.bit(self._reel.kind(array)) != 0)
+        if chosen.all():
+            whole = range(self._start, self._start + len(chosen))
+            return ReelSignal(self._reel, array, whole, np.ascontiguousarray(stamps))
+        return ReelSignal(self._reel, array, self._start + np.flatnonzero(chosen), stamps[chosen])
+
+    def _names(self) -> set[str]:
+        return {*self._arrays, "reward", "terminated", "truncated"}
+
+
+def open_episode(folder: Path, reel_id: str, number: int) -> ReplayEpisode:
+    """Open an episode by where it lies."""
+    return ReplayEpisode(Reel(ReplayFolder(folder).reel(reel_id)), number)

@@ -1,0 +1,221 @@
+"""The replays of a store: reels recorded under runs, their episodes, and what refs to them mean."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
+from typing import Any, overload
+
+import numpy as np
+
+from playhead import disk, layout, strictjson, tape
+from playhead.catalog import replay as catalog_replay
+from playhead.catalog.replay import VIEW_COLUMNS, EpisodeRow
+from playhead.errors import NotFound, OutOfRange, ReadOnly, StoreLocked, WrongType
+from playhead.home import Home
+from playhead.journal.writer import LOCK_FILE
+from playhead.lanes.arrays import sealing
+from playhead.lanes.arrays.config import ReplayConfig
+from playhead.lanes.arrays.reel import Reel
+from playhead.lanes.arrays.writer import ReelWriter, forget_in_index
+from playhead.ref import FrameRef
+from playhead.replay import ReplayEpisode
+from playhead.tape import Crew
+
+
+def new_reel(
+    home: Home,
+    run_id: str,
+    *,
+    facts: Mapping[str, Any] | None = None,
+    stacks: Mapping[str, int] | None = None,
+    config: ReplayConfig | None = None,
+    crew: Crew | None = None,
+) -> ReelWriter:
+    """Begin a reel of a run, or go on with the first one of the same facts that nobody records.
+
+    Raises:
+        ReadOnly: The store is open for reading.
+    """
+    if home.database.mode != "a":
+        raise ReadOnly(f"the store {home.layout.root} is open for reading; open it with mode='a' to record")
+    plain = dict(strictjson.plain(dict(facts or {})))
+    for number in count():
+        files = home.layout.replay.reel(layout.reel_id_of(run_id, number))
+        if files.exist() and not _is_free(files, plain):
+            continue
+        try:
+            return ReelWriter(files, config or ReplayConfig(), facts=plain, stacks=stacks, crew=crew)
+        except StoreLocked:  # another process took it between the two looks
+            continue
+    raise AssertionError("numbers do not end")
+
+
+def _is_free(files: layout.ReelFiles, facts: dict[str, Any]) -> bool:
+    if tape.is_recorded(files.journal):
+        return False
+    with contextlib.closing(Reel(files)) as reel:
+        return not reel.parts or not any(any(part.lengths.values()) for part in reel.parts) or reel.facts == facts
+
+
+class ReplayEpisodes(Sequence[ReplayEpisode]):
+    """The episodes of some reels, as the catalogue lists them; each is opened when it is asked for."""
+
+    def __init__(self, home: Home, rows: Sequence[tuple[str, EpisodeRow]]) -> None:
+        self._home = home
+        self._rows = list(rows)
+        self._reels: dict[str, Reel] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> ReplayEpisode: ...
+    @overload
+    def __getitem__(self, index: slice) -> ReplayEpisodes: ...
+    def __getitem__(self, index: int | slice) -> ReplayEpisode | ReplayEpisodes:
+        """Give an episode, or some of them.
+
+        Raises:
+            OutOfRange: There are fewer.
+        """
+        if isinstance(index, slice):
+            return ReplayEpisodes(self._home, self._rows[index])
+        try:
+            reel_id, row = self._rows[index]
+        except IndexError:
+            raise OutOfRange(f"no episode {index}: there are {len(self._rows)}") from None
+        if reel_id not in self._reels:
+            self._reels[reel_id] = Reel(self._home.layout.replay.reel(reel_id))
+        return ReplayEpisode(self._reels[reel_id], row.number)
+
+    def __repr__(self) -> str:
+        steps = sum(row.steps for _, row in self._rows)
+        return f"<Episodes: {len(self)}, {steps} steps>"
+
+
+def of_run(home: Home, run: int) -> ReplayEpisodes:
+    """List the episodes that agents played in a run, in order of their begin."""
+    with home.database.read() as connection:
+        return ReplayEpisodes(home, catalog_replay.episodes_of(connection, run))
+
+
+def episode(home: Home, episode_id: str) -> ReplayEpisode:
+    """Find an episode by its id.
+
+    Raises:
+        NotFound: There is none.
+    """
+    with home.database.read() as connection:
+        found = catalog_replay.episode(connection, episode_id)
+        if found is None:
+            near = catalog_replay.like_episode(connection, str(episode_id).partition("-ep")[0])
+            raise NotFound.among("episode", episode_id, near)
+    return ReplayEpisodes(home, [found])[0]
+
+
+def step_of(home: Home, ref: str) -> dict[str, Any]:
+    """Give the step that an address belongs to, as the view `steps` spells it.
+
+    Raises:
+        BadRef: The text is no address.
+        NotFound: There is no such step.
+    """
+    found = checked(ref)
+    with home.database.read() as connection:
+        row = catalog_replay.step_at(connection, found.run_id, found.index)
+        if row is None:
+            known = catalog_replay.reel(connection, found.run_id)
+            if known is None:
+                raise NotFound(f"no replay {found.run_id!r} in this store")
+            raise NotFound(f"no step {found.index} in {found.run_id}: there are {known.steps}")
+    return _spelled([row])[0]
+
+
+def checked(ref: str) -> FrameRef:
+    """Read an address of a row.
+
+    Raises:
+        BadRef: The text is none.
+    """
+    found = FrameRef.parse(ref)
+    if found is None:
+        from playhead.errors import BadRef
+
+        raise BadRef(f"{ref!r} is not the address of a step; one reads h5://run_id/frames/1523")
+    return found
+
+
+def recent_steps(home: Home, run: int, number: int, *, arrays: bool = True) -> list[dict[str, Any]]:
+    """Give the newest steps of a run, oldest first, with frames and observations fetched."""
+    if not isinstance(number, int) or number < 0:
+        raise WrongType(f"the number of steps is a whole number, not {number!r}")
+    with home.database.read() as connection:
+        steps = _spelled(catalog_replay.recent_steps(connection, run, number))
+    if arrays:
+        from playhead.replay.resolver import FrameResolver
+
+        with FrameResolver(home.layout.replay.path) as resolver:
+            for name, ref in (("frame", "frame_ref"), ("observation", "obs_ref")):
+                refs = [step[ref] for step in steps]
+                found = iter(resolver.resolve_batch([ref for ref in refs if ref is not None]))
+                for step in steps:
+                    step[name] = None if step[ref] is None else next(found)
+    return steps
+
+
+def _spelled(rows: Iterable[Sequence[Any]]) -> list[dict[str, Any]]:
+    steps = [dict(zip(VIEW_COLUMNS, row, strict=True)) for row in rows]
+    for step in steps:
+        step["info"] = strictjson.restore(strictjson.decode(step["info"])) if step["info"] else {}
+        step["terminated"], step["truncated"] = bool(step["terminated"]), bool(step["truncated"])
+        if isinstance(step["action"], str):
+            step["action"] = strictjson.restore(strictjson.decode(step["action"]))
+        step["reward"] = np.nan if step["reward"] is None else step["reward"]
+    return steps
+
+
+def resolve(home: Home, ref: FrameRef) -> Any:
+    """Give the row at an address.
+
+    Raises:
+        NotFound: Nothing is there; the message says what is missing.
+    """
+    from playhead.replay.resolver import FrameResolver
+
+    with FrameResolver(home.layout.replay.path) as resolver:
+        return resolver[str(ref)]
+
+
+def remove(home: Home, run_id: str) -> None:
+    """Remove the files of all reels of a run, for good."""
+    folder = home.layout.replay
+    found = folder.reels_of(run_id)
+    for reel_id in found:
+        files = folder.reel(reel_id)
+        disk.remove(files.file)
+        for tree in (files.journal, files.parts):
+            if tree.is_dir():
+                disk.remove_tree(tree)
+    if found:
+        forget_in_index(folder, found)
+        disk.sync_folder(folder.path)
+
+
+def compact(home: Home) -> list[str]:
+    """Seal what crashes left in journals; give the reels for which that was done.
+
+    Raises:
+        Damaged: A journal has a hole; it stays, and all others are sealed.
+    """
+    done = []
+    for reel_id in home.layout.replay.reels():
+        files = home.layout.replay.reel(reel_id)
+        if not files.journal.is_dir():
+            continue
+        with contextlib.suppress(FileNotFoundError), disk.locked(files.journal / LOCK_FILE, wait=False) as mine:
+            if mine:
+                sealing.seal(files)
+                done.append(reel_id)
+    return done
