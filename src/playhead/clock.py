@@ -52,9 +52,9 @@ class Stamps:
         self.last = after
 
     def at(self, stamp: int) -> int:
-        """Take a time from elsewhere as the next stamp; one that does not increase becomes the next free one."""
-        self.last = stamp if stamp > self.last else self.last + 1
-        return self.last
+        """Take a time from elsewhere as the next stamp; the caller sees to it that it increases."""
+        self.last = stamp
+        return stamp
 
     def next(self) -> int:
         """Give the next stamp."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from playhead.lanes.arrays.reel import Reel
+from playhead.layout import ReplayFolder
 from playhead.replay.stacks import read_stacked, take_stacked
 from playhead.signal import Positions, Signal
 from playhead.signal.arrays import frozen
@@ -37,6 +39,10 @@ class ReelSignal(Signal[Any]):
         """The stamps in nanoseconds."""
         return self._stamps
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        files = self._reel.files
+        return open_signal, (files.folder, files.id, self._name, self._rows, self._stamps)
+
     def _values_at(self, positions: Positions) -> NDArray[Any]:
         values = self._read(positions)
         return _texts(values) if self._is_text else values
@@ -50,9 +56,9 @@ class ReelSignal(Signal[Any]):
             if wanted.step <= 4:  # reading what lies between costs less than picking
                 read = read_stacked if self._is_stacked else Reel.read
                 return read(self._reel, self._name, wanted.start, wanted[-1] + 1)[:: wanted.step]
-            return self._taken(np.arange(wanted.start, wanted.stop, wanted.step))
+            return self._taken(np.fromiter(wanted, np.int64, len(wanted)))
         if isinstance(positions, range):
-            positions = np.arange(positions.start, positions.stop, positions.step)
+            positions = np.fromiter(positions, np.int64, len(positions))
         if isinstance(rows, range):
             return self._taken(np.asarray(positions, np.int64) + rows.start)
         return self._taken(rows[positions])
@@ -66,7 +72,14 @@ class ReelSignal(Signal[Any]):
             return read_stacked(self._reel, self._name, row, row + 1)[0]
         value = self._reel.row(self._name, row)
         assert value is not None  # only steps that have a row are here
-        return _texts(value[None])[0] if self._is_text else value[()]
+        return _texts(np.asarray(value))[()] if self._is_text else value[()]
+
+
+def open_signal(
+    folder: Path, reel_id: str, name: str, rows: range | NDArray[np.int64], stamps: NDArray[np.int64]
+) -> ReelSignal:
+    """Open a signal that was sent here from another process."""
+    return ReelSignal(Reel(ReplayFolder(folder).reel(reel_id)), name, rows, stamps)
 
 
 def _texts(values: NDArray[Any]) -> NDArray[Any]:

@@ -17,11 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playhead import clock, disk, strictjson
-from playhead.errors import Closed, WrongShape, WrongType
+from playhead.errors import Closed, OutOfOrder, PlayheadError, WrongShape, WrongType
 from playhead.lanes.arrays import codec, rows
 from playhead.lanes.arrays.config import SEGMENT_STEPS, ReplayConfig
 from playhead.lanes.arrays.kind import FINALS, GROUPS, MOST_GROUPS, PREFIXES, STEPS, ArrayKind
 from playhead.lanes.arrays.stage import Pool, Rows, Stage
+from playhead.signal.contract import check_stamp
+from playhead.signal.keys import LEAST
 from playhead.tape import DECLARATION, SAMPLES, Crew, Declaration, Tape
 
 ROWS, ARRAYS = "steps", "arrays"  # what the declarations of a journal are about
@@ -31,6 +33,7 @@ VERSION = 1
 RARE = 4  # rows that are compressed together where an episode has one
 _UNBOUNDED = 1 << 62
 _ROLL_SECONDS = 0.005
+_INTEGERS = frozenset((int, np.int64, np.int32))
 
 
 @dataclass(slots=True)
@@ -52,7 +55,7 @@ class Beginning:
     episode: int = 0
     finals: int = 0
     prefixes: int = 0
-    last_ns: int = 0
+    last_ns: int = LEAST - 1
     groups: list[str] = field(default_factory=lambda: list(GROUPS))
     agents: list[str] = field(default_factory=list)
     kinds: dict[tuple[str, str], ArrayKind] = field(default_factory=dict)
@@ -70,7 +73,7 @@ class ReelRecorder(Tape):
             earlier one left, and says where this one begins.
         facts: What does not change, as JSON: the environment, its spaces.
         stacks: For arrays of which a row is the newest of several that one observation is made of, how many.
-        on_roll: Called in the background when a segment is complete, with the number of the next one.
+        on_roll: Called in a thread of its own when a segment is complete, with the number of the next one.
         on_end: Called when everything is written, while the journal is still ours.
         crew: The thread that writes, where several reels share one.
     """
@@ -100,6 +103,7 @@ class ReelRecorder(Tape):
         self._facts = dict(facts or {})
         self._stacks = dict(stacks or {})
         self._on_roll = on_roll
+        self._rolling: threading.Thread | None = None
         self._on_end = on_end
         self._lock = threading.RLock()  # held by whoever records
         self._pool = Pool(config.queue, self.check)
@@ -109,7 +113,8 @@ class ReelRecorder(Tape):
         self._rare = {FINALS: begin.finals, PREFIXES: begin.prefixes}  # rows of these axes
         self._bases = {STEPS: begin.row, **self._rare}
         self._is_open = False  # an episode is
-        self._step = 0
+        self._steps_of: dict[int, int] = {}  # for each agent, the number of its next step
+        self._is_timed = False  # the caller gives times
         self._stages: dict[str, Stage] = {}
         self._rare_stages: dict[tuple[str, str], Stage] = {}
         self._declared: list[Stage] = []
@@ -137,12 +142,19 @@ class ReelRecorder(Tape):
         """Whether an episode is open."""
         return self._is_open
 
-    def begin(self, facts: Mapping[str, Any] | None = None, prefixes: Mapping[str, NDArray[Any]] | None = None) -> int:
+    def begin(
+        self,
+        facts: Mapping[str, Any] | None = None,
+        prefixes: Mapping[str, NDArray[Any]] | None = None,
+        *,
+        ts_ns: int | None = None,
+    ) -> int:
         """Begin an episode; one that is open ends without a result.
 
         Args:
             facts: What is known at its start, as JSON: seed, options.
             prefixes: For each array that holds stacks, the rows of the first stack that come before its newest.
+            ts_ns: When it begins; without it, now.
 
         Returns:
             Its number.
@@ -151,12 +163,14 @@ class ReelRecorder(Tape):
             self._refuse_ended()
             if self._is_open:
                 self.end("reset")
-            note: dict[str, Any] = {"begin": self._episode, "row": self._row, "ns": self._stamps.next()}
+            note: dict[str, Any] = {"begin": self._episode, "row": self._row, "ns": self._stamp(ts_ns)}
+            if ts_ns is not None:
+                self._stamps.last = ts_ns - 1  # its first step may have the same time
             if facts:
                 note["facts"] = dict(facts)
             note |= self._put_rare(PREFIXES, prefixes or {})
             self._notes.append((self._row, note))
-            self._is_open, self._step = True, 0
+            self._is_open, self._steps_of = True, {}
             return self._episode
 
     def step(
@@ -196,29 +210,31 @@ class ReelRecorder(Tape):
             stages = self._stages
             for name, given in arrays.items():
                 stage, value = stages.get(name), given
-                if (
-                    stage is None
-                    or type(value) is not np.ndarray
-                    or value.shape != stage.shape
-                    or value.dtype != stage.dtype
-                ):
-                    stage = stage or self._new_stage(name, STEPS, given)
+                if stage is None:
+                    stage = self._new_stage(name, STEPS, given)
+                    value = fitted(given, stage.kind)
+                elif type(value) is np.ndarray:
+                    if value.shape != stage.shape or value.dtype != stage.dtype:
+                        value = fitted(given, stage.kind)
+                elif type(value) not in _INTEGERS or not stage.least <= value <= stage.most:
                     value = fitted(given, stage.kind)
                 puts.append((stage, value))
                 has |= stage.bit
             number = 0 if agent is None else self._agent(agent)
+            if step is not None and self._is_open and step < self._steps_of.get(number, 0):
+                raise OutOfOrder(f"step {step} comes behind step {self._steps_of[number] - 1} of this episode")
             reward = float(reward)
             if not self._is_open:
-                self.begin()
-            stamp = self._stamps.next() if ts_ns is None else self._stamps.at(ts_ns)
+                self.begin(ts_ns=ts_ns)
+            stamp = self._stamps.next() if ts_ns is None else self._stamp(ts_ns)
             row = self._row
             for stage, value in puts:
                 stage.put(row, value)
-            place = self._step if step is None else step
+            place = self._steps_of.get(number, 0) if step is None else step
             flags = (rows.TERMINATED if terminated else 0) | (rows.TRUNCATED if truncated else 0)
             self._steps.append((stamp, reward, place, self._episode, number, has, flags, info))
             self._row = row + 1
-            self._step = place + 1
+            self._steps_of[number] = place + 1
             return row
 
     def end(self, how: str, finals: Mapping[str, Any] | None = None, facts: Mapping[str, Any] | None = None) -> None:
@@ -232,7 +248,8 @@ class ReelRecorder(Tape):
         with self._lock:
             if not self._is_open:
                 return
-            note: dict[str, Any] = {"end": self._episode, "row": self._row, "how": how, "ns": self._stamps.next()}
+            stamp = self._stamps.last if self._is_timed else self._stamps.next()
+            note: dict[str, Any] = {"end": self._episode, "row": self._row, "how": how, "ns": stamp}
             if facts:
                 note["facts"] = dict(facts)
             note |= self._put_rare(FINALS, finals or {})
@@ -257,6 +274,12 @@ class ReelRecorder(Tape):
         if self._ended is not None:
             raise self._ended.with_traceback(None)
         self.check()
+
+    def _stamp(self, ts_ns: int | None) -> int:
+        self._is_timed = ts_ns is not None
+        if ts_ns is None:
+            return self._stamps.next()
+        return self._stamps.at(check_stamp(ts_ns, self._stamps.last))
 
     def _agent(self, name: str) -> int:
         if name not in self._agents:
@@ -323,7 +346,7 @@ class ReelRecorder(Tape):
         for number, pending in enumerate(staged, ROWS_NUMBER + 1):
             for first, values in pending:
                 self._open_segment()
-                data = codec.compress(values.reshape(-1).view(np.uint8), self._level)
+                data = codec.encode(codec.ZSTD, values, self._level)
                 self._append(SAMPLES, number, RECORD.pack(first, len(values)), data)
 
     @property
@@ -367,8 +390,16 @@ class ReelRecorder(Tape):
                 self._open_segment()
         finally:
             self._lock.release()
-        if self._on_roll is not None:
-            self._on_roll(self._journal.segment)
+        if self._on_roll is not None and (self._rolling is None or not self._rolling.is_alive()):
+            self._rolling = threading.Thread(target=self._rolled, args=(self._journal.segment,), daemon=True)
+            self._rolling.start()
+
+    def _rolled(self, segment: int) -> None:
+        assert self._on_roll is not None
+        try:
+            self._on_roll(segment)
+        except (OSError, PlayheadError) as error:
+            self.writer.error = error
 
     # -- the end ----------------------------------------------------------------------------------------------------
 
@@ -383,6 +414,8 @@ class ReelRecorder(Tape):
 
     def _let_go(self) -> None:
         try:
+            if self._rolling is not None:
+                self._rolling.join()
             if self._on_end is not None:
                 self._on_end()
         finally:

@@ -23,6 +23,7 @@ from playhead.lanes.arrays.recorder import Beginning
 from playhead.lanes.arrays.rows import ROW
 from playhead.lanes.arrays.sealed import Foreign, SealedFile
 from playhead.layout import ReelFiles
+from playhead.signal.keys import LEAST
 
 _KEPT_CHUNKS = 4
 _PATIENCE = 20  # looks at files that are being sealed under our eyes
@@ -194,8 +195,8 @@ class Reel:
         """Say where a recording goes on."""
         spans = self.spans
         kinds = {key: kind for part in self.parts for key, kind in part.kinds.items()}
-        last = int(self.rows(self.length - 1, self.length)["ts_ns"][0]) if self.length else 0
-        last = max([last, *(span.ended_ns or span.began_ns or 0 for span in spans[-1:])])
+        last = int(self.rows(self.length - 1, self.length)["ts_ns"][0]) if self.length else LEAST - 1
+        last = max([last, *(span.ended_ns or span.began_ns or LEAST - 1 for span in spans[-1:])])
         return Beginning(
             row=self.length,
             episode=1 + max((note.get("begin", -1) for part in self.parts for note in part.notes), default=-1),
@@ -307,6 +308,8 @@ class Reel:
         kind = self.kind(name, axis)
         self._refuse_outside(name, start, stop, axis)
         dtype = np.dtype(kind.dtype)
+        if not kind.row_bytes:
+            return np.empty((stop - start, *kind.shape), dtype)
         rows = np.empty((stop - start, *kind.shape), dtype) if out is None else out
         for part, low, high in self._within(start, stop, axis):
             place = rows[low - start : high - start]
@@ -331,7 +334,7 @@ class Reel:
         out = np.empty((len(positions), *kind.shape), np.dtype(kind.dtype))
         order = np.argsort(positions, kind="stable")
         at = 0
-        while at < len(order):
+        while kind.row_bytes and at < len(order):
             first = int(positions[order[at]])
             piece = self._piece(kind, first)
             if piece is None:
@@ -360,7 +363,7 @@ class Reel:
         if present is not None:
             return None
         kind = self.kind(name)
-        piece = self._piece(kind, position)
+        piece = self._piece(kind, position) if kind.row_bytes else None
         if piece is None:
             value: NDArray[Any] = self.read(name, position, position + 1)[0]
             return value

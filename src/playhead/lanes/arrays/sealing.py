@@ -152,6 +152,9 @@ def _head(
 
 def _copy_array(writer: SealedWriter, kind: ArrayKind, part: LivePart, compression: str) -> None:
     span = part.span(kind.axis)
+    if not kind.row_bytes:  # rows without values have no chunks
+        writer.file.create_dataset(kind.path, (len(span), *kind.shape), kind.dtype)
+        return
     made = writer.dataset(kind.path, kind.dtype, kind.shape, rows=len(span), chunk=kind.chunk, compression=compression)
     if kind.stack > 1:
         writer.file[kind.path].attrs["stack"] = kind.stack

@@ -18,6 +18,10 @@ from numpy.typing import NDArray
 from playhead.lanes.arrays.kind import ArrayKind
 
 _WAIT_SECONDS = 0.05
+_FEW = 3  # chunks of one size
+_MOMENT = 0.002
+_LARGE, _HUGE = 1 << 12, 1 << 20  # bytes of a row
+_BYTE = np.dtype(np.uint8)
 
 
 class Rows(NamedTuple):
@@ -29,6 +33,9 @@ class Rows(NamedTuple):
 
 class Pool:
     """Buffers of chunks that were handed over and wait to be written; at most so many bytes of them.
+
+    The caller also waits a moment when a few chunks wait: the background then works on what the processor still has in
+    its caches, which is faster for both. Where it is held up by the disk, the caller goes on until the bytes are used.
 
     Args:
         most_bytes: How much may wait before the caller does.
@@ -53,6 +60,8 @@ class Pool:
     def hand_over(self, size: int) -> None:
         """Count a buffer as waiting; wait where there are too many."""
         with self._change:
+            if self._waiting + size > min(_FEW * size, self._most):
+                self._change.wait(_MOMENT)
             while self._waiting and self._waiting + size > self._most:
                 self._change.wait(_WAIT_SECONDS)
                 self._check()
@@ -62,8 +71,7 @@ class Pool:
         """Take a buffer that was written."""
         with self._change:
             self._waiting -= buffer.size
-            if len(self._free[buffer.size]) < 8:
-                self._free[buffer.size].append(buffer)
+            self._free[buffer.size].append(buffer)
             self._change.notify()
 
 
@@ -72,10 +80,11 @@ class _Chunk:
     `written` the place behind the last that is in the journal.
     """
 
-    __slots__ = ("buffer", "end", "rows", "start", "written")
+    __slots__ = ("buffer", "bytes", "end", "rows", "start", "written")
 
     def __init__(self, buffer: NDArray[np.uint8], rows: NDArray[Any], start: int) -> None:
         self.buffer = buffer
+        self.bytes = memoryview(buffer.data)
         self.rows = rows
         self.start = start
         self.end = 0
@@ -100,7 +109,10 @@ class Stage:
         self.bit = bit
         self.shape = kind.shape
         self.dtype = np.dtype(kind.dtype)
+        self.least, self.most = _limits(self.dtype) if kind.shape == () else (0, -1)
         self._chunk = kind.chunk
+        self._row_bytes = kind.row_bytes
+        self._is_large = _LARGE <= kind.row_bytes < _HUGE
         self._size = kind.chunk * kind.row_bytes
         self._pool = pool
         self._wake = wake
@@ -125,7 +137,12 @@ class Stage:
             place = row - chunk.start
         if place > chunk.end:
             chunk.rows[chunk.end : place] = np.zeros((), self.dtype)
-        chunk.rows[place] = value
+        if self._is_large and value.flags.c_contiguous:
+            # As NumPy would, but without letting go of the interpreter for it: taking it back costs more than the copy.
+            at = place * self._row_bytes
+            chunk.bytes[at : at + self._row_bytes] = value.reshape(-1).view(_BYTE).data
+        else:
+            chunk.rows[place] = value
         chunk.end = place + 1
 
     def _turn(self, row: int) -> _Chunk:
@@ -158,3 +175,11 @@ class Stage:
                 chunk.written = chunk.end
             self._full.popleft()
             self._pool.give_back(chunk.buffer)
+
+
+def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """Give the range of whole numbers that a type holds; an empty one for other types."""
+    if dtype.kind not in "iu":
+        return 0, -1
+    found = np.iinfo(dtype)
+    return int(found.min), int(found.max)
