@@ -16,6 +16,9 @@ QUERIES = {
     "tags": "SELECT id, tag FROM runs JOIN run_tags ON run = runs.key ORDER BY 1, 2",
     "media": "SELECT id, ts_ns, step, kind, media.key, path, caption FROM runs JOIN media ON run = runs.key ORDER BY 1, 2",
     "episodes": "SELECT * FROM episode_folders ORDER BY dataset, number",
+    "replay": "SELECT * FROM steps ORDER BY reel, row",
+    "played": "SELECT * FROM episodes ORDER BY episode_id",
+    "reels": "SELECT id, number, steps, facts FROM reels ORDER BY id",
     "sources": "SELECT id, part, offset, last_ns, last_step, bad_lines FROM runs JOIN sources ON run = runs.key "
     "WHERE offset > 0 ORDER BY 1, 2",
     "series": "SELECT id, series.name, stage, part, points, last_ns, last_step, last_value, min_value, min_step, max_value, "

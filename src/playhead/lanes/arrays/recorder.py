@@ -32,7 +32,6 @@ ROWS_NUMBER = 0
 VERSION = 1
 RARE = 4  # rows that are compressed together where an episode has one
 _UNBOUNDED = 1 << 62
-_ROLL_SECONDS = 0.005
 _INTEGERS = frozenset((int, np.int64, np.int32))
 
 
@@ -104,6 +103,7 @@ class ReelRecorder(Tape):
         self._stacks = dict(stacks or {})
         self._on_roll = on_roll
         self._rolling: threading.Thread | None = None
+        self._is_roll_due = False
         self._on_end = on_end
         self._lock = threading.RLock()  # held by whoever records
         self._pool = Pool(config.queue, self.check)
@@ -204,8 +204,9 @@ class ReelRecorder(Tape):
             WrongShape, WrongType: An array differs from those before. Nothing is recorded.
         """
         with self._lock:
-            if self._ended is not None or self.writer.error is not None:
+            if self._ended is not None or self.writer.error is not None or self._is_roll_due:
                 self._refuse_ended()
+                self._roll()
             puts, has = [], 0
             stages = self._stages
             for name, given in arrays.items():
@@ -325,8 +326,8 @@ class ReelRecorder(Tape):
                 super()._round()
             else:
                 self._write(stage.full() for stage in self._declared)
-        if self._journal.size >= self._config.segment_bytes or self._row - self._bases[STEPS] >= SEGMENT_STEPS:
-            self._roll()
+        is_full = self._journal.size >= self._config.segment_bytes or self._row - self._bases[STEPS] >= SEGMENT_STEPS
+        self._is_roll_due = is_full and not self._is_rolling()
 
     def _fetch(self) -> None:
         until = self._row
@@ -375,22 +376,23 @@ class ReelRecorder(Tape):
         declaration = Declaration(ARRAYS, stage.kind.name, stage.kind.to_json())
         self._append(DECLARATION, stage.number, strictjson.encode(declaration._asdict()))
 
+    def _is_rolling(self) -> bool:
+        return self._rolling is not None and self._rolling.is_alive()
+
     def _roll(self) -> None:
-        """Go on in a new segment; whoever records waits for a moment, and if he is busy, the next round tries again."""
-        if not self._lock.acquire(timeout=_ROLL_SECONDS):
+        """Go on in a new segment, if that is due. Whoever records does it, between two steps."""
+        if not self._is_roll_due:
             return
-        try:
-            with self._turn:
-                self._fetch()
-                self._journal.roll()
-                self._is_new = True
-                self._bases = {STEPS: self._row, **self._rare}
-                for stage in self._declared:
-                    stage.rebase(self._bases[stage.kind.axis])
-                self._open_segment()
-        finally:
-            self._lock.release()
-        if self._on_roll is not None and (self._rolling is None or not self._rolling.is_alive()):
+        with self._turn:
+            self._is_roll_due = False
+            self._fetch()
+            self._journal.roll()
+            self._is_new = True
+            self._bases = {STEPS: self._row, **self._rare}
+            for stage in self._declared:
+                stage.rebase(self._bases[stage.kind.axis])
+            self._open_segment()
+        if self._on_roll is not None:
             self._rolling = threading.Thread(target=self._rolled, args=(self._journal.segment,), daemon=True)
             self._rolling.start()
 
