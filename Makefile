@@ -19,11 +19,14 @@ $(STAMP): pyproject.toml
 	@$(BASE) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Playhead needs Python 3.11 or later"; exit 1; }
 	@test -x $(PYTHON) || $(BASE) -m venv $(VENV) || { echo "install venv first: apt-get install python3-venv"; exit 1; }
 	$(PYTHON) -m pip install --quiet --upgrade 'pip>=25.1'
-	$(PYTHON) -m pip install --quiet --editable '.[system,demo,video,plot]' --group dev
+	$(PYTHON) -m pip install --quiet --editable '.[system,demo,gym,video,plot]' --group dev
 	@touch $@
 
-demo: setup      ## Train a small agent, record a pendulum with a camera, look at them
+demo: setup      ## Train a small agent, play Atari, record a pendulum with a camera, look at them
 	$(PYTHON) examples/cartpole.py --store demo-store
+	$(PYTHON) examples/atari.py --store demo-store
+	$(VENV)/bin/playhead replay last --store demo-store --frames 1
+	$(VENV)/bin/playhead replay last --store demo-store --out demo-store/episode.gif --force
 	$(PYTHON) examples/pendulum.py --store demo-store
 	$(VENV)/bin/playhead ls --store demo-store
 	$(VENV)/bin/playhead show last --store demo-store

@@ -4,6 +4,7 @@
 
     store = playhead.open("store")
     with store.run("pong", "dqn", config={"lr": 1e-4}) as run:
+        env = playhead.integrations.gymnasium.Recorder(env, run)
         run.log({"loss": 0.3})
         with run.new_episode("teleop") as episode:
             episode.append("joint", joints, ts_ns)
@@ -55,11 +56,13 @@ if TYPE_CHECKING:
         WrongShape,
         WrongType,
     )
+    from playhead.lanes.arrays.config import ReplayConfig
     from playhead.lanes.vectors import SimpleSignal, SimpleSignalWriter
     from playhead.lanes.video import VideoSignal, VideoSignalWriter
     from playhead.opening import open, rebuild
     from playhead.recording import RunWriter
-    from playhead.ref import EpisodeRef
+    from playhead.ref import EpisodeRef, FrameRef, make_frame_ref
+    from playhead.replay import FrameResolver, ReplayEpisode, ReplayReader, ReplayWriter, Transition
     from playhead.run import Run
     from playhead.sampling import Sample, sample
     from playhead.signal import ArraySignal, Signal, SignalView, SignalWriter
@@ -67,7 +70,7 @@ if TYPE_CHECKING:
     from playhead.store import Store
     from playhead.train import EpisodeDataset, EpisodeLoader
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _HOME = {
     "open": "opening",
@@ -104,6 +107,14 @@ _HOME = {
     "Sample": "sampling",
     "sample": "sampling",
     "EpisodeRef": "ref",
+    "FrameRef": "ref",
+    "make_frame_ref": "ref",
+    "FrameResolver": "replay",
+    "ReplayEpisode": "replay",
+    "ReplayReader": "replay",
+    "ReplayWriter": "replay",
+    "Transition": "replay",
+    "ReplayConfig": "lanes.arrays.config",
 }
 
 __all__ = [
@@ -132,6 +143,8 @@ __all__ = [
     "Exists",
     "FilterDataset",
     "Forked",
+    "FrameRef",
+    "FrameResolver",
     "LocalDataset",
     "LocalDatasetWriter",
     "MissingExtra",
@@ -142,6 +155,10 @@ __all__ = [
     "PlayheadError",
     "QueryStopped",
     "ReadOnly",
+    "ReplayConfig",
+    "ReplayEpisode",
+    "ReplayReader",
+    "ReplayWriter",
     "Run",
     "RunWriter",
     "Sample",
@@ -154,12 +171,14 @@ __all__ = [
     "StoreLocked",
     "StoreTooNew",
     "TransformedDataset",
+    "Transition",
     "Unfinished",
     "VideoSignal",
     "VideoSignalWriter",
     "WrongShape",
     "WrongType",
     "join",
+    "make_frame_ref",
     "open",
     "rebuild",
     "sample",

@@ -12,7 +12,7 @@ import numpy as np
 from playhead import disk, layout, strictjson, tape
 from playhead.catalog import replay as catalog_replay
 from playhead.catalog.replay import VIEW_COLUMNS, EpisodeRow
-from playhead.errors import NotFound, OutOfRange, ReadOnly, StoreLocked, WrongType
+from playhead.errors import BadRef, Damaged, NotFound, OutOfRange, ReadOnly, StoreLocked, WrongType
 from playhead.home import Home
 from playhead.journal.writer import LOCK_FILE
 from playhead.lanes.arrays import sealing
@@ -141,8 +141,6 @@ def checked(ref: str) -> FrameRef:
     """
     found = FrameRef.parse(ref)
     if found is None:
-        from playhead.errors import BadRef
-
         raise BadRef(f"{ref!r} is not the address of a step; one reads h5://run_id/frames/1523")
     return found
 
@@ -209,13 +207,18 @@ def compact(home: Home) -> list[str]:
     Raises:
         Damaged: A journal has a hole; it stays, and all others are sealed.
     """
-    done = []
+    done, problems = [], []
     for reel_id in home.layout.replay.reels():
         files = home.layout.replay.reel(reel_id)
         if not files.journal.is_dir():
             continue
         with contextlib.suppress(FileNotFoundError), disk.locked(files.journal / LOCK_FILE, wait=False) as mine:
             if mine:
-                sealing.seal(files)
-                done.append(reel_id)
+                try:
+                    sealing.seal(files)
+                    done.append(reel_id)
+                except Damaged as problem:
+                    problems.append(problem)
+    if problems:
+        raise problems[0]
     return done

@@ -1,4 +1,4 @@
-"""Make a golden store with the version at hand: `python -m tests.golden.make store-v2`."""
+"""Make a golden store with the version at hand: `python -m tests.golden.make store-v3`."""
 
 from __future__ import annotations
 
@@ -27,6 +27,17 @@ def make(path: Path) -> None:
                     episode.append("joint", np.arange(3, dtype=np.float32) + number, 1000 * number)
                     episode.append("label", f"l{number}", 1000 * number + 1)
                     episode.append("cam", np.full((16, 24, 3), 20 * number, np.uint8), 1000 * number + 2)
+            reel = run.new_reel(facts={"env_id": "Golden-v0"}, stacks={"observations": 2})
+            for seed in range(2):
+                first = np.full((1, 4, 4), 100 * seed, np.uint8)
+                reel.begin({"seed": seed}, prefixes={"observations": first})
+                for number in range(20):
+                    arrays = {"observations": np.full((4, 4), 100 * seed + number, np.uint8), "actions": number % 3}
+                    if number % 2 == 0:
+                        arrays["frames"] = np.full((6, 8, 3), number, np.uint8)
+                    is_last = number == 19
+                    reel.step(arrays, number / 2, is_last, False, b'{"lives":%d}' % number)
+                reel.end("terminated", {"observations": np.full((4, 4), 100 * seed + 20, np.uint8)})
         with store.run("p", "n", run_id="gone", environment=False) as run:
             run.log({"loss": 5})
         store.runs["gone"].delete("golden")
