@@ -17,6 +17,7 @@ from playhead.home import Home
 from playhead.journal.writer import LOCK_FILE
 from playhead.lanes.arrays import sealing
 from playhead.lanes.arrays.config import ReplayConfig
+from playhead.lanes.arrays.foreign import ForeignPart
 from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.writer import ReelWriter, forget_in_index
 from playhead.ref import FrameRef
@@ -56,7 +57,9 @@ def _is_free(files: layout.ReelFiles, facts: dict[str, Any]) -> bool:
     if tape.is_recorded(files.journal):
         return False
     with contextlib.closing(Reel(files)) as reel:
-        return not reel.parts or not any(any(part.lengths.values()) for part in reel.parts) or reel.facts == facts
+        if any(isinstance(part, ForeignPart) for part in reel.parts):
+            return False
+        return not any(any(part.lengths.values()) for part in reel.parts) or reel.facts == facts
 
 
 class ReplayEpisodes(Sequence[ReplayEpisode]):

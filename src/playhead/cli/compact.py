@@ -19,7 +19,7 @@ from playhead.cli.options import examples, json_option, store_option
 def command(as_json: bool, store_path: str | None) -> None:
     """Seal what crashed recordings left in journals into HDF5 files.
 
-    Playhead reads journals as they are, so that nothing needs this but other programs, and the space that a journal takes.
+    Playhead reads journals as they are: this is for other programs, which read HDF5 files only.
     Recordings in progress are left alone. Ends with exit code 1 if a journal is damaged; all others are sealed.
     """
     from playhead import opening

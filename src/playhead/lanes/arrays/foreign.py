@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ class ForeignPart(Part):
             self._file = h5py.File(path, "r")
         except OSError as error:
             raise Damaged(path, "an HDF5 file", str(error)) from error
-        names = [name for name in self._file if isinstance(self._file[name], h5py.Dataset)]
+        names = [name for name, item in self._file.items() if isinstance(item, h5py.Dataset) and _is_array(item)]
         arrays = [name for name in names if name not in ("rewards", "dones")]
         length = max((len(self._file[name]) for name in names), default=0)
         self.lengths = {STEPS: length, FINALS: 0, PREFIXES: 0}
@@ -44,8 +45,9 @@ class ForeignPart(Part):
         self.kinds = {}
         for name in arrays:
             dataset = self._file[name]
-            rows_together = (dataset.chunks or (1,))[0]
-            kind = ArrayKind(name, STEPS, dataset.dtype.str, dataset.shape[1:], rows_together)
+            kind = ArrayKind.of(name, STEPS, np.empty(dataset.shape[1:], dataset.dtype))
+            if dataset.chunks:
+                kind = replace(kind, chunk=dataset.chunks[0])
             self.kinds[STEPS, name] = kind
         self.groups = [*GROUPS, *sorted({kind.group for kind in self.kinds.values()} - {*GROUPS})]
         self.agents, self.facts = [], {}
@@ -84,11 +86,15 @@ class ForeignPart(Part):
         episodes = np.searchsorted(self._starts, places, "right") - 1
         found["episode"] = episodes
         found["step"] = places - self._starts[episodes] if len(self._starts) else places
-        found["has"] = sum({1 << self.groups.index(kind.group) for kind in self.kinds.values()})
+        for place, group in enumerate(self.groups):  # a dataset may be shorter than others: what is missing is empty
+            lengths = [len(self._file[kind.name]) for kind in self.kinds.values() if kind.group == group]
+            found["has"][places < min(lengths, default=0)] |= 1 << place
         if "rewards" in self._file:
-            found["reward"] = self._read("rewards", start, stop)
+            rewards = self._read("rewards", start, stop)
+            found["reward"][: len(rewards)] = rewards
         if "dones" in self._file:
-            found["flags"] = self._read("dones", start, stop) * rows.TERMINATED
+            dones = self._read("dones", start, stop)
+            found["flags"][: len(dones)] = np.where(dones, rows.TERMINATED, 0)
         return found
 
     def infos(self, start: int, stop: int) -> list[bytes]:
@@ -110,3 +116,8 @@ class ForeignPart(Part):
     def close(self) -> None:
         """Give the file back."""
         self._file.close()
+
+
+def _is_array(dataset: Any) -> bool:
+    """Tell whether a dataset is one of rows that can be read here."""
+    return dataset.ndim > 0 and dataset.dtype.kind in "biufcS" and dataset.dtype.itemsize > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -164,16 +165,21 @@ class Following:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._reader = JournalReader(folder)
+        self._fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)  # so that nobody else gets its inode
         self._parts: dict[int, LivePart] = {}
         self._damage: list[tuple[int, Exception]] = []
 
-    def poll(self, *, verify: bool = False) -> list[LivePart]:
-        """Read what is new; give a part for each segment that holds anything.
+    @property
+    def is_gone(self) -> bool:
+        """Whether the journal was removed, and perhaps another begun in its place."""
+        try:
+            return not os.path.samestat(os.stat(self._folder), os.fstat(self._fd))
+        except FileNotFoundError:
+            return True
 
-        Args:
-            verify: Check every record now, and not when it is read.
-        """
-        for position in self._reader.poll_positions(verify=verify):
+    def poll(self) -> list[LivePart]:
+        """Read what is new; give a part for each segment that holds anything. Arrays are checked when they are read."""
+        for position in self._reader.poll_positions(verify=False):
             part = self._parts.get(position.segment)
             if part is None:
                 part = self._parts[position.segment] = LivePart(self._folder, self._reader, position.segment)
@@ -215,5 +221,12 @@ class Following:
         return holes + broken
 
     def close(self) -> None:
-        """Give the files back."""
+        """Give the files back. Closing twice is fine."""
         self._reader.close()
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __del__(self) -> None:
+        if getattr(self, "_fd", -1) >= 0:
+            self.close()

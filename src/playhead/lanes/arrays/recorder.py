@@ -22,6 +22,7 @@ from playhead.lanes.arrays import codec, rows
 from playhead.lanes.arrays.config import SEGMENT_STEPS, ReplayConfig
 from playhead.lanes.arrays.kind import FINALS, GROUPS, MOST_GROUPS, PREFIXES, STEPS, ArrayKind
 from playhead.lanes.arrays.stage import Pool, Rows, Stage
+from playhead.lanes.arrays.values import as_array, fitted
 from playhead.signal.contract import check_stamp
 from playhead.signal.keys import LEAST
 from playhead.tape import DECLARATION, SAMPLES, Crew, Declaration, Tape
@@ -99,7 +100,7 @@ class ReelRecorder(Tape):
             self._journal.close()
             raise
         self._config = config
-        self._facts = dict(facts or {})
+        self._facts = _json(facts or {})
         self._stacks = dict(stacks or {})
         self._on_roll = on_roll
         self._rolling: threading.Thread | None = None
@@ -118,6 +119,7 @@ class ReelRecorder(Tape):
         self._stages: dict[str, Stage] = {}
         self._rare_stages: dict[tuple[str, str], Stage] = {}
         self._declared: list[Stage] = []
+        self._sound: set[tuple[str, ...]] = set()  # names of arrays that come together
         self._steps: list[tuple[Any, ...]] = []
         self._notes: list[tuple[int, dict[str, Any]]] = []
         self._ended: Closed | None = None
@@ -167,7 +169,7 @@ class ReelRecorder(Tape):
             if ts_ns is not None:
                 self._stamps.last = ts_ns - 1  # its first step may have the same time
             if facts:
-                note["facts"] = dict(facts)
+                note["facts"] = _json(facts)
             note |= self._put_rare(PREFIXES, prefixes or {})
             self._notes.append((self._row, note))
             self._is_open, self._steps_of = True, {}
@@ -207,24 +209,26 @@ class ReelRecorder(Tape):
             if self._ended is not None or self.writer.error is not None or self._is_roll_due:
                 self._refuse_ended()
                 self._roll()
+            names = tuple(arrays)
+            if names not in self._sound:
+                self._take_up(names, arrays)
             puts, has = [], 0
             stages = self._stages
             for name, given in arrays.items():
-                stage, value = stages.get(name), given
-                if stage is None:
-                    stage = self._new_stage(name, STEPS, given)
-                    value = fitted(given, stage.kind)
-                elif type(value) is np.ndarray:
+                stage, value = stages[name], given
+                if type(value) is np.ndarray:
                     if value.shape != stage.shape or value.dtype != stage.dtype:
                         value = fitted(given, stage.kind)
                 elif type(value) not in _INTEGERS or not stage.least <= value <= stage.most:
                     value = fitted(given, stage.kind)
                 puts.append((stage, value))
                 has |= stage.bit
-            number = 0 if agent is None else self._agent(agent)
-            if step is not None and self._is_open and step < self._steps_of.get(number, 0):
-                raise OutOfOrder(f"step {step} comes behind step {self._steps_of[number] - 1} of this episode")
+            if type(info) is not bytes:
+                raise WrongType(f"an info is JSON as bytes, not {type(info).__name__}")
             reward = float(reward)
+            number = 0 if agent is None else self._agent(agent)
+            if step is not None:
+                self._check_step(step, number)
             if not self._is_open:
                 self.begin(ts_ns=ts_ns)
             stamp = self._stamps.next() if ts_ns is None else self._stamp(ts_ns)
@@ -252,7 +256,7 @@ class ReelRecorder(Tape):
             stamp = self._stamps.last if self._is_timed else self._stamps.next()
             note: dict[str, Any] = {"end": self._episode, "row": self._row, "how": how, "ns": stamp}
             if facts:
-                note["facts"] = dict(facts)
+                note["facts"] = _json(facts)
             note |= self._put_rare(FINALS, finals or {})
             self._notes.append((self._row, note))
             self._is_open = False
@@ -262,11 +266,11 @@ class ReelRecorder(Tape):
         """Record what lies at an end of an episode; give what its note says of it."""
         if not values:
             return {}
-        stages = {name: self._rare_stages.get((axis, name)) for name in values}
-        found = {name: stage or self._new_stage(name, axis, values[name]) for name, stage in stages.items()}
-        fitting = [(stage, fitted(values[name], stage.kind)) for name, stage in found.items()]
+        kinds = {name: self._kind_of(name, axis, value) for name, value in values.items()}
+        fitting = [(name, fitted(value, kinds[name])) for name, value in values.items()]
         row = self._rare[axis]
-        for stage, value in fitting:
+        for name, value in fitting:
+            stage = self._rare_stages.get((axis, name)) or self._new_stage(kinds[name])
             stage.put(row, value)
         self._rare[axis] = row + 1
         return {axis: row, "arrays": list(values)}
@@ -282,32 +286,61 @@ class ReelRecorder(Tape):
             return self._stamps.next()
         return self._stamps.at(check_stamp(ts_ns, self._stamps.last))
 
+    def _check_step(self, step: Any, agent: int) -> None:
+        if not isinstance(step, int) or isinstance(step, bool) or not 0 <= step < 1 << 63:
+            raise WrongType(f"the number of a step is a whole number from 0, not {step!r}")
+        if self._is_open and step < self._steps_of.get(agent, 0):
+            raise OutOfOrder(f"step {step} comes behind step {self._steps_of[agent] - 1} of this episode")
+
     def _agent(self, name: str) -> int:
+        if not isinstance(name, str) or not name:
+            raise WrongType(f"an agent is named by a text, not {name!r}")
         if name not in self._agents:
             self._agents.append(name)
             self._notes.append((self._row, {"agent": name}))
         return self._agents.index(name)
 
-    def _new_stage(self, name: str, axis: str, first: Any) -> Stage:
-        """Take up an array with its first row."""
+    def _take_up(self, names: tuple[str, ...], arrays: Mapping[str, Any]) -> None:
+        """Take up the arrays of a step that are new; those of one group come together, or not at all.
+
+        Raises:
+            WrongShape, WrongType: One of them cannot be recorded. None is taken up.
+        """
+        kinds = {name: self._kind_of(name, STEPS, arrays[name]) for name in names}
+        for name, kind in kinds.items():
+            fitted(arrays[name], kind)
+        for group in {kind.group for kind in kinds.values()}:
+            known = {name for (axis, name), kind in self._kinds.items() if axis == STEPS and kind.group == group}
+            given = {name for name, kind in kinds.items() if kind.group == group}
+            if known and given != known:
+                odd = ", ".join(sorted(known ^ given))
+                raise WrongShape(f"a step that has {group} has all its parts, as those before; it differs in {odd}")
+        for name, kind in kinds.items():
+            if name not in self._stages:
+                self._stages[name] = self._new_stage(kind)
+        self._sound.add(names)
+
+    def _kind_of(self, name: str, axis: str, first: Any) -> ArrayKind:
+        """Describe an array, by its first row where it is new."""
         kind = self._kinds.get((axis, name))
         if kind is None:
             like = self._kinds.get((STEPS, name))
             array = as_array(name, first, None if like is None else np.dtype(like.dtype))
             stack = self._stacks.get(name, 1) if axis == STEPS else 1
             kind = ArrayKind.of(name, axis, array, chunk=self._config.chunk if axis == STEPS else RARE, stack=stack)
-        fitted(first, kind)
+        return kind
+
+    def _new_stage(self, kind: ArrayKind) -> Stage:
+        """Make the stage of an array and declare it."""
         bit = self._bit(kind.group)
         with self._turn:
-            stage = Stage(kind, len(self._declared) + 1, bit, self._bases[axis], self._pool, self.writer.wake)
+            stage = Stage(kind, len(self._declared) + 1, bit, self._bases[kind.axis], self._pool, self.writer.wake)
             self._declared.append(stage)
             if not self._is_new:
                 self._declare(stage)
-        self._kinds[axis, name] = kind
-        if axis == STEPS:
-            self._stages[name] = stage
-        else:
-            self._rare_stages[axis, name] = stage
+        self._kinds[kind.axis, kind.name] = kind
+        if kind.axis != STEPS:
+            self._rare_stages[kind.axis, kind.name] = stage
         return stage
 
     def _bit(self, group: str) -> int:
@@ -326,8 +359,8 @@ class ReelRecorder(Tape):
                 super()._round()
             else:
                 self._write(stage.full() for stage in self._declared)
-        is_full = self._journal.size >= self._config.segment_bytes or self._row - self._bases[STEPS] >= SEGMENT_STEPS
-        self._is_roll_due = is_full and not self._is_rolling()
+        steps = self._row - self._bases[STEPS]
+        self._is_roll_due = self._journal.size >= self._config.segment_bytes or steps >= SEGMENT_STEPS
 
     def _fetch(self) -> None:
         until = self._row
@@ -376,9 +409,6 @@ class ReelRecorder(Tape):
         declaration = Declaration(ARRAYS, stage.kind.name, stage.kind.to_json())
         self._append(DECLARATION, stage.number, strictjson.encode(declaration._asdict()))
 
-    def _is_rolling(self) -> bool:
-        return self._rolling is not None and self._rolling.is_alive()
-
     def _roll(self) -> None:
         """Go on in a new segment, if that is due. Whoever records does it, between two steps."""
         if not self._is_roll_due:
@@ -392,14 +422,16 @@ class ReelRecorder(Tape):
             for stage in self._declared:
                 stage.rebase(self._bases[stage.kind.axis])
             self._open_segment()
-        if self._on_roll is not None:
-            self._rolling = threading.Thread(target=self._rolled, args=(self._journal.segment,), daemon=True)
+        if self._on_roll is not None and (self._rolling is None or not self._rolling.is_alive()):
+            self._rolling = threading.Thread(target=self._tell, args=(self._on_roll,), daemon=True)
             self._rolling.start()
 
-    def _rolled(self, segment: int) -> None:
-        assert self._on_roll is not None
+    def _tell(self, on_roll: Callable[[int], None]) -> None:
+        told = -1
         try:
-            self._on_roll(segment)
+            while told < self._journal.segment:
+                told = self._journal.segment
+                on_roll(told)
         except (OSError, PlayheadError) as error:
             self.writer.error = error
 
@@ -435,45 +467,14 @@ class ReelRecorder(Tape):
         super().disown()
 
 
-def as_array(name: str, value: Any, dtype: np.dtype[Any] | None) -> NDArray[Any]:
-    """Give what a caller handed in as an array; whole numbers are int32 where they fit.
+def _json(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Take facts that a file will hold as JSON.
 
     Raises:
-        WrongType: It is none.
+        WrongType: They cannot be.
     """
-    if type(value) is np.ndarray:
-        return value
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        wanted = dtype or np.dtype(np.int32 if -(1 << 31) <= value < 1 << 31 else np.int64)
-        if wanted.kind in "iu" and not np.iinfo(wanted).min <= value <= np.iinfo(wanted).max:
-            raise WrongType(f"{name}: {value} does not fit into {wanted}, the type of the first one")
-        return np.array(value, wanted)
     try:
-        return np.asarray(value)
-    except (ValueError, TypeError) as error:
-        raise WrongType(f"{name}: {type(value).__name__} is not an array: {error}") from error
-
-
-def fitted(value: Any, kind: ArrayKind) -> NDArray[Any]:
-    """Give a value as a row of its array.
-
-    Raises:
-        WrongShape, WrongType: It is not one.
-    """
-    dtype = np.dtype(kind.dtype)
-    array = as_array(kind.name, value, dtype)
-    if array.shape != kind.shape:
-        raise WrongShape(
-            f"{kind.name} has the shape {list(array.shape)} where those before have {list(kind.shape)}: "
-            "arrays of a run keep their shape; record another environment into another run"
-        )
-    if array.dtype == dtype:
-        return array
-    if type(value) is not np.ndarray and np.can_cast(array.dtype, dtype, "same_kind"):
-        return array.astype(dtype)
-    is_shorter = array.dtype.kind == dtype.kind == "S" and array.itemsize <= dtype.itemsize
-    if is_shorter or array.dtype.newbyteorder("<") == dtype:
-        return array.astype(dtype)
-    raise WrongType(
-        f"{kind.name} has the type {array.dtype} where those before have {dtype}: arrays of a run keep their type"
-    )
+        strictjson.encode(dict(facts))
+    except TypeError as error:
+        raise WrongType(f"facts are kept as JSON, and these cannot be: {error}") from error
+    return dict(facts)

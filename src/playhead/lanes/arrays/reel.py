@@ -130,10 +130,13 @@ class Reel:
     def _poll(self) -> None:
         if not self._is_live:
             return
+        if self._following is not None and self._following.is_gone:
+            self._following.close()
+            self._following = None
         if self._following is None:
             try:
                 self._following = Following(self.files.journal)
-            except NotFound:
+            except (NotFound, FileNotFoundError):
                 self._live = []
                 return
         try:
@@ -405,7 +408,7 @@ class Reel:
             raise OutOfRange(f"no row {row} in {name} of {self.files.id}: there are {end}")
 
     def close(self) -> None:
-        """Give all files back; using the reel opens them again."""
+        """Give all files back; `refresh` opens them again."""
         for part in [*self._sealed, *self._live]:
             part.close()
         if self._following is not None:

@@ -60,7 +60,6 @@ def seal(files: ReelFiles, *, before: int | None = None) -> None:
         return
     problems: list[Damaged] = []
     try:
-        following.poll(verify=True)
         for part in following.poll():
             if before is not None and part.segment >= before:
                 break
@@ -86,6 +85,8 @@ def _seal_segment(files: ReelFiles, following: Following, part: LivePart) -> lis
             sealed = [known for known in reel.parts if any(known.lengths.values())]
             if not any(known.bases == part.bases and known.lengths == part.lengths for known in sealed):
                 _add_part(files, sealed, part)
+        except Damaged as problem:  # a record of the segment, found while it was copied
+            return [problem]
         finally:
             reel.close()
     disk.remove(path_of(files.journal, part.segment))

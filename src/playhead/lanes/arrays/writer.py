@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from playhead import disk, facts
-from playhead.errors import Damaged
+from playhead.errors import Damaged, Exists
 from playhead.lanes.arrays import sealing
 from playhead.lanes.arrays.config import ReplayConfig
+from playhead.lanes.arrays.foreign import ForeignPart
 from playhead.lanes.arrays.recorder import Beginning, ReelRecorder
 from playhead.lanes.arrays.reel import Reel
 from playhead.layout import ReelFiles, ReplayFolder
@@ -66,6 +67,8 @@ class ReelWriter(ReelRecorder):
         sealing.make_empty(self.files)
         note_in_index(ReplayFolder(self.files.folder), self.files)
         with contextlib.closing(Reel(self.files)) as reel:
+            if any(isinstance(part, ForeignPart) for part in reel.parts):
+                raise Exists(f"{self.files.file} was written by another program; record under another run id")
             return reel.beginning()
 
 
