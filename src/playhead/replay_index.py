@@ -142,8 +142,8 @@ class ReplayIndex:
             return [None] * len(texts), [None] * len(texts)
         shapes: list[int | None] = []
         values: list[str | None] = []
-        for text in texts:
-            found = orjson.loads(text) if text else None
+        parsed = orjson.loads(b"[" + b",".join(text or b"null" for text in texts) + b"]")
+        for text, found in zip(texts, parsed, strict=True):
             if not isinstance(found, dict) or not found:
                 shapes.append(None)
                 values.append(text.decode() if text else None)
@@ -218,6 +218,9 @@ def _actions(reel: Reel, start: int, stop: int) -> list[Any]:
 
 
 def _spelled(values: Any, kind: ArrayKind) -> list[Any]:
+    if kind.shape == () and values.dtype.kind in "biu":
+        plain: list[Any] = values.tolist()
+        return plain
     if kind.shape == ():
         return [_text(value) for value in values.tolist()]
     if values.dtype.kind in "biuf":

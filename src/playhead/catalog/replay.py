@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, delete, func, insert, select, update
@@ -135,7 +136,7 @@ def add_steps(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
     """Insert steps, each a tuple of all columns."""
     for start in range(0, len(rows), _ROWS):
         batch = rows[start : start + _ROWS]
-        flat = tuple(value for row in batch for value in row)
+        flat = tuple(chain.from_iterable(batch))
         statement = _INSERT_MANY if len(batch) == _ROWS else _INSERT + ",".join([_MARKS] * len(batch))
         connection.exec_driver_sql(statement, flat)
 

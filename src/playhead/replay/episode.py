@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,10 +56,11 @@ class ReplayEpisode(Episode):
 
     def __init__(self, reel: Reel, number: int) -> None:
         self._reel = reel
-        found = next((span for span in reel.spans if span.number == number), None)
-        if found is None:
-            raise NotFound.among("episode", number, [span.number for span in reel.spans])
-        self._span: Span = found
+        spans = reel.spans
+        place = bisect_left(spans, number, key=lambda span: span.number)
+        if place == len(spans) or spans[place].number != number:
+            raise NotFound.among("episode", number, [span.number for span in spans])
+        self._span: Span = spans[place]
         self._rows: NDArray[Any] | None = None
         self._signals: Mapping[str, Signal[Any]] | None = None
 

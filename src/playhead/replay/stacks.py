@@ -28,7 +28,8 @@ def take_stacked(reel: Reel, name: str, positions: NDArray[np.int64]) -> NDArray
         return out
     # Rows of all stacks are fetched at once; those before the begin of an episode are put in after.
     wanted = positions[:, None] + np.arange(1 - kind.stack, 1)
-    starts = np.array([_span_of(reel, int(position)).start for position in positions])
+    begins = np.array([span.start for span in reel.spans])
+    starts = begins[np.searchsorted(begins, positions, "right") - 1]
     rows, places = np.unique(np.maximum(wanted, starts[:, None]), return_inverse=True)
     out[:] = reel.take(name, rows)[places.reshape(wanted.shape)]
     for at in np.flatnonzero(wanted[:, 0] < starts):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from playhead.errors import Damaged
 from playhead.signal import Signal
 
 _BYTES = 4 << 20  # of a block: some frames of a game, one or two of a large camera
@@ -37,7 +39,8 @@ class Blocks:
         """Read the block behind that of a position, unless it is at hand: there is time now."""
         number = position // self._length + 1
         if number * self._length < len(self._signal):
-            self._block(number)
+            with suppress(Damaged, OSError):  # said when it is to be shown; what comes before can be
+                self._block(number)
 
     def _block(self, number: int) -> Any:
         if number not in self._kept:

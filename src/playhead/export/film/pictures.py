@@ -89,7 +89,8 @@ class Pictures:
             picture = picture[..., :3] if self._is_rgba else picture[..., -1]
         if picture.dtype != np.uint8:
             low, high = self._span
-            picture = (np.clip((picture.astype(np.float64) - low) / (high - low), 0, 1) * 255 + 0.5).astype(np.uint8)
+            share = np.nan_to_num((picture.astype(np.float64) - low) / (high - low))
+            picture = (np.clip(share, 0, 1) * 255 + 0.5).astype(np.uint8)
         if picture.ndim == 2:
             picture = np.repeat(picture[..., None], 3, axis=2)
         return np.ascontiguousarray(picture)
@@ -129,7 +130,7 @@ def is_picture(value: Any, *, least: int = _LEAST_SIDE) -> bool:
         return False
     if value.dtype not in (np.uint8, np.uint16) and (least > 1 or value.dtype.kind not in "buif"):
         return False
-    return min(_planes_last(value).shape[:2]) >= least
+    return bool(min(_planes_last(value).shape[:2]) >= least)
 
 
 def _with_pictures(episode: Episode) -> Iterable[str]:

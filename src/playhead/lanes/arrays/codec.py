@@ -6,6 +6,7 @@ import contextlib
 import threading
 import zlib
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ CODECS = (ZSTD, GZIP, LZF, NONE)
 ZSTD_FILTER = 32015
 
 _local = threading.local()
+_numbers = count()
 
 
 class Malformed(Exception):
@@ -177,5 +179,6 @@ def _unlzf(data: bytes, size: int) -> bytes:
 def _memory(size: int) -> Iterator[Any]:
     import h5py
 
-    with h5py.File("chunk", "w", driver="core", backing_store=False) as file:
+    # A name of its own: two files of one name cannot be open at once, also in memory.
+    with h5py.File(f"chunk {next(_numbers)}", "w", driver="core", backing_store=False) as file:
         yield file.create_dataset("chunk", shape=(size,), chunks=(size,), dtype=np.uint8, compression="lzf")

@@ -99,6 +99,7 @@ class SealedPart(Part):
     def __init__(self, file: SealedFile) -> None:
         self._file = file
         self.path = file.path
+        self.datasets = file.datasets
         head = file.head
         self.bases, self.lengths = head["bases"], head["lengths"]
         kinds = [ArrayKind.from_json(kind) for kind in head["arrays"]]

@@ -358,7 +358,7 @@ class ReelRecorder(Tape):
             if clock.elapsed_ns() - self._fetched_at >= self._config.interval / 2 * clock.SECOND:
                 super()._round()
             else:
-                self._write(stage.full() for stage in self._declared)
+                self._write(stage.full(self._until(stage)) for stage in self._declared)
         steps = self._row - self._bases[STEPS]
         self._is_roll_due = self._journal.size >= self._config.segment_bytes or steps >= SEGMENT_STEPS
 
@@ -367,7 +367,7 @@ class ReelRecorder(Tape):
         steps = self._steps[: until - self._written]
         noted = sum(1 for row, _ in self._notes if row <= until)
         notes = [note for _, note in self._notes[:noted]]
-        self._write(stage.pending(until if stage.kind.axis == STEPS else _UNBOUNDED) for stage in self._declared)
+        self._write(stage.pending(self._until(stage, until)) for stage in self._declared)
         if steps or notes:
             self._open_segment()
             self._append(SAMPLES, ROWS_NUMBER, *rows.pack(self._written, steps, notes))
@@ -375,6 +375,12 @@ class ReelRecorder(Tape):
             del self._notes[:noted]
             self._written = until
         self._fetched_at = clock.elapsed_ns()
+
+    def _until(self, stage: Stage, row: int | None = None) -> int:
+        """Give the row up to which an array is written: that of a step, or for finals and prefixes, all there is."""
+        if stage.kind.axis != STEPS:
+            return _UNBOUNDED
+        return self._row if row is None else row
 
     def _write(self, staged: Iterable[Iterator[Rows]]) -> None:
         for number, pending in enumerate(staged, ROWS_NUMBER + 1):

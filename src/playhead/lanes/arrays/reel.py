@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -239,28 +239,8 @@ class Reel:
     def spans(self) -> list[Span]:
         """The episodes that have a step, in order; the last may be open."""
         if self._spans is None:
-            self._spans = self._find_spans()
+            self._spans = find_spans(self.parts)
         return self._spans
-
-    def _find_spans(self) -> list[Span]:
-        found: dict[int, Span] = {}
-        for part in self.parts:
-            for note in part.notes:
-                if "begin" in note:
-                    span = found.setdefault(note["begin"], Span(note["begin"], note["row"]))
-                    span.began_ns, span.facts = note.get("ns"), note.get("facts", {})
-                    span.prefix = _rare(note, PREFIXES)
-                elif "end" in note:
-                    span = found.setdefault(note["end"], Span(note["end"], note["row"]))
-                    span.how, span.ended_ns = note["how"], note.get("ns")
-                    span.length = note["row"] - span.start
-                    span.facts = (span.facts or {}) | note.get("facts", {})
-                    span.final = _rare(note, FINALS)
-        spans = [found[number] for number in sorted(found)]
-        for span, after in zip(spans, [*spans[1:], None], strict=False):
-            stop = self.length if after is None else after.start
-            span.length = span.length or stop - span.start
-        return [span for span in spans if span.length > 0]
 
     # -- arrays -----------------------------------------------------------------------------------------------------
 
@@ -415,6 +395,29 @@ class Reel:
             self._following.close()
         self._sealed, self._live, self.parts, self._following, self._identity = [], [], [], None, None
         self._kept.clear()
+
+
+def find_spans(parts: Sequence[Part]) -> list[Span]:
+    """Put together the episodes that have a step from what is noted of them, in order."""
+    found: dict[int, Span] = {}
+    for part in parts:
+        for note in part.notes:
+            if "begin" in note:
+                span = found.setdefault(note["begin"], Span(note["begin"], note["row"]))
+                span.began_ns, span.facts = note.get("ns"), note.get("facts", {})
+                span.prefix = _rare(note, PREFIXES)
+            elif "end" in note:
+                span = found.setdefault(note["end"], Span(note["end"], note["row"]))
+                span.how, span.ended_ns = note["how"], note.get("ns")
+                span.length = note["row"] - span.start
+                span.facts = (span.facts or {}) | note.get("facts", {})
+                span.final = _rare(note, FINALS)
+    length = max((part.span().stop for part in parts), default=0)
+    spans = [found[number] for number in sorted(found)]
+    for span, after in zip(spans, [*spans[1:], None], strict=False):
+        stop = length if after is None else after.start
+        span.length = span.length or stop - span.start
+    return [span for span in spans if span.length > 0]
 
 
 def _rare(note: dict[str, Any], axis: str) -> tuple[int, list[str]] | None:

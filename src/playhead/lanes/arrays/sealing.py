@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from playhead import clock, disk, strictjson
 from playhead.errors import Damaged, NotFound
-from playhead.journal.segment import path_of, segments_in
+from playhead.journal.segment import path_of
 from playhead.lanes.arrays import codec, rows
 from playhead.lanes.arrays.kind import FINALS, PREFIXES, STEPS, ArrayKind
 from playhead.lanes.arrays.live import Following, LivePart
-from playhead.lanes.arrays.parts import COLUMNS, Part
+from playhead.lanes.arrays.parts import COLUMNS, Part, SealedPart
 from playhead.lanes.arrays.pieces import fill
-from playhead.lanes.arrays.reel import Reel, Span
-from playhead.lanes.arrays.sealed import SealedWriter
+from playhead.lanes.arrays.reel import Reel, find_spans
+from playhead.lanes.arrays.sealed import SealedFile, SealedWriter
 from playhead.layout import ReelFiles
 
 CONTRACT = "1.0"  # the form of the file that other programs know
@@ -45,7 +45,7 @@ def make_empty(files: ReelFiles) -> None:
 
 
 def seal(files: ReelFiles, *, before: int | None = None) -> None:
-    """Seal the journal of a reel, segment by segment, and remove what is sealed.
+    """Seal the journal of a reel, a part for each segment, and remove what is sealed.
 
     Args:
         files: The reel; nobody records it, or only segments that are complete are sealed.
@@ -58,14 +58,13 @@ def seal(files: ReelFiles, *, before: int | None = None) -> None:
         following = Following(files.journal)
     except NotFound:
         return
-    problems: list[Damaged] = []
+    reel = Reel(files, live=False)
     try:
-        for part in following.poll():
-            if before is not None and part.segment >= before:
-                break
-            problems += _seal_segment(files, following, part)
+        found = [part for part in following.poll() if before is None or part.segment < before]
+        problems = _seal_all(files, reel, following, found)
     finally:
         following.close()
+        reel.close()
     if problems:
         raise problems[0]
     if before is None:
@@ -73,38 +72,54 @@ def seal(files: ReelFiles, *, before: int | None = None) -> None:
         disk.sync_folder(files.folder)
 
 
-def _seal_segment(files: ReelFiles, following: Following, part: LivePart) -> list[Damaged]:
-    """Seal one segment and remove it; give what is wrong with it instead."""
-    damage = following.damage_of(part.segment)
-    if damage:
-        return damage
-    with_steps = any(part.lengths.values()) or part.notes
-    if with_steps:
-        reel = Reel(files, live=False)
+def _seal_all(files: ReelFiles, reel: Reel, following: Following, found: Sequence[LivePart]) -> list[Damaged]:
+    """Seal segments and remove them; give what is wrong with those that stay."""
+    sealed = [part for part in reel.parts if any(part.lengths.values())]
+    problems: list[Damaged] = []
+    due: list[LivePart] = []
+    done: list[LivePart] = []
+    for part in found:
+        if damage := following.damage_of(part.segment):
+            problems += damage
+        elif _is_sealed(part, sealed) or not (any(part.lengths.values()) or part.notes):
+            done.append(part)
+        else:
+            due.append(part)
+    problems += _write_parts(files, sealed, due, done)
+    for part in done:
+        disk.remove(path_of(files.journal, part.segment))
+    return problems
+
+
+def _is_sealed(part: LivePart, sealed: Sequence[Part]) -> bool:
+    return any(known.bases == part.bases and known.lengths == part.lengths for known in sealed)
+
+
+def _write_parts(
+    files: ReelFiles, sealed: Sequence[Part], due: Sequence[LivePart], done: list[LivePart]
+) -> list[Damaged]:
+    """Write segments into files, and then the view that shows them; those that are on the medium are `done`."""
+    problems: list[Damaged] = []
+    is_one = not sealed and len(due) == 1
+    if due and not is_one:
+        disk.make_folders(files.parts)
+        if sealed and sealed[0].path == files.file:  # the one file so far becomes the first of several
+            disk.link(files.file, files.part(0))
+    written: list[LivePart] = []
+    for part in due:
+        target = files.file if is_one else files.part(len(sealed) + len(written))
         try:
-            sealed = [known for known in reel.parts if any(known.lengths.values())]
-            if not any(known.bases == part.bases and known.lengths == part.lengths for known in sealed):
-                _add_part(files, sealed, part)
+            write_part(target, files.id, part)
+            written.append(part)
         except Damaged as problem:  # a record of the segment, found while it was copied
-            return [problem]
-        finally:
-            reel.close()
-    disk.remove(path_of(files.journal, part.segment))
-    return []
-
-
-def _add_part(files: ReelFiles, sealed: Sequence[Part], part: LivePart) -> None:
-    if not sealed:
-        write_part(files.file, files.id, part)
+            problems.append(problem)
+    if written and not is_one:
+        disk.sync_folder(files.parts)
+        _write_view(files, len(sealed) + len(written))
+    if written:
         disk.sync_folder(files.folder)
-        return
-    disk.make_folders(files.parts)
-    if sealed[0].path == files.file:  # the one file so far becomes the first of several
-        disk.link(files.file, files.part(0))
-    write_part(files.part(len(sealed)), files.id, part)
-    disk.sync_folder(files.parts)
-    _write_view(files, len(sealed) + 1)
-    disk.sync_folder(files.folder)
+    done += written
+    return problems
 
 
 def write_part(target: Path, reel_id: str, part: LivePart) -> None:
@@ -239,71 +254,57 @@ def _describe(writer: SealedWriter, reel_id: str, steps: int, episodes: int) -> 
 
 def _write_view(files: ReelFiles, count: int) -> None:
     """Write the small file through which other programs see all parts as one."""
-    import h5py
-
-    opened = [h5py.File(files.part(number), "r") for number in range(count)]
+    parts = [SealedPart(SealedFile(files.part(number))) for number in range(count)]
     writer = SealedWriter(files.file)
     try:
-        lengths = [int(file.attrs["total_steps"]) for file in opened]
-        names = [files.part(number).relative_to(files.folder).as_posix() for number in range(count)]
-        for path in _dataset_paths(opened):
-            _join(writer, path, opened, names)
-        numbers = np.concatenate([file["steps/episode"][:] for file in opened])
-        starts, counts = _episodes(numbers)
-        writer.put("episodes/starts", starts)
-        writer.put("episodes/lengths", counts)
-        _describe(writer, files.id, sum(lengths), len(starts))
+        kinds = {kind.path: kind for part in parts for kind in part.kinds.values()}
+        paths = {path: None for part in parts for path in part.datasets if path not in _OF_A_FILE}
+        for path in paths:
+            _join(writer, files, path, parts)
+            if path in kinds and kinds[path].stack > 1:
+                writer.file[path].attrs["stack"] = kinds[path].stack
+        for kind in kinds.values():
+            if not kind.row_bytes:
+                rows_of_all = sum(part.lengths[kind.axis] for part in parts)
+                writer.file.create_dataset(kind.path, (rows_of_all, *kind.shape), kind.dtype)
+        writer.file["steps/has"].attrs["groups"] = max((part.groups for part in parts), key=len)
+        writer.file["steps/agent"].attrs["names"] = max((part.agents for part in parts), key=len)
+        spans = find_spans(parts)
+        writer.put("episodes/starts", np.array([span.start for span in spans], np.int64))
+        writer.put("episodes/lengths", np.array([span.length for span in spans], np.int64))
+        _link_same(writer, parts[-1].facts)
+        _describe(writer, files.id, parts[-1].span().stop, len(spans))
         writer.finish({"parts": list(range(count))})
     except BaseException:
         writer.discard()
         raise
     finally:
-        for file in opened:
-            file.close()
+        for part in parts:
+            part.close()
 
 
-def _dataset_paths(opened: Sequence[Any]) -> list[str]:
+_OF_A_FILE = ("episodes/starts", "episodes/lengths")
+
+
+def _join(writer: SealedWriter, files: ReelFiles, path: str, parts: Sequence[SealedPart]) -> None:
     import h5py
 
-    found: dict[str, None] = {}
-
-    def note(path: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset) and path not in ("episodes/starts", "episodes/lengths"):
-            found[path] = None
-
-    for file in opened:
-        file.visititems(note)
-        for name, item in file.items():  # the second name of an array is not visited
-            note(name, item)
-    return list(found)
-
-
-def _join(writer: SealedWriter, path: str, opened: Sequence[Any], names: Sequence[str]) -> None:
-    import h5py
-
-    is_a_step = not path.startswith("episodes/")
-    having = [file[path] for file in opened if path in file]
-    lengths = [
-        int(file.attrs["total_steps"]) if is_a_step else len(file[path]) if path in file else 0 for file in opened
-    ]
-    dtype = max((dataset.dtype for dataset in having), key=lambda dtype: dtype.itemsize)
-    layout = h5py.VirtualLayout((sum(lengths), *having[0].shape[1:]), dtype)
-    at = 0
-    for file, name, length in zip(opened, names, lengths, strict=True):
-        if path in file and length:
-            layout[at : at + length] = h5py.VirtualSource(name, path, file[path].shape, dtype=file[path].dtype)
-        at += length
-    made = writer.file.create_virtual_dataset(path, layout)
-    for key, value in having[0].attrs.items():
-        made.attrs[key] = value
-
-
-def leftovers(files: ReelFiles) -> bool:
-    """Tell whether something of a reel waits to be sealed."""
-    try:
-        return bool(segments_in(files.journal))
-    except NotFound:
-        return False
-
-
-__all__ = ["Span", "episode_id", "leftovers", "make_empty", "seal", "write_part"]
+    having = [part.datasets[path] for part in parts if path in part.datasets]
+    axis = next((kind.axis for part in parts for kind in part.kinds.values() if kind.path == path), STEPS)
+    is_listed = path.startswith("episodes/") and axis == STEPS  # ids and notes: as many as each file has
+    places: list[tuple[SealedPart, int]] = []
+    total = 0
+    for part in parts:
+        first = total if is_listed else part.bases[axis]
+        rows_here = part.datasets[path].rows if path in part.datasets else 0
+        places.append((part, first))
+        total = first + (rows_here if is_listed else part.lengths[axis])
+    dtype = max((stored.dtype for stored in having), key=lambda dtype: dtype.itemsize)
+    layout = h5py.VirtualLayout((total, *having[0].shape), dtype)
+    for part, first in places:
+        stored = part.datasets.get(path)
+        if stored is not None and stored.rows:
+            name = part.path.relative_to(files.folder).as_posix()
+            source = h5py.VirtualSource(name, path, (stored.rows, *stored.shape), dtype=stored.dtype)
+            layout[first : first + stored.rows] = source
+    writer.file.create_virtual_dataset(path, layout)

@@ -158,17 +158,17 @@ class Stage:
     def pending(self, until: int) -> Iterator[Rows]:
         """Walk over the rows that are not written yet, up to a row; one that was given is taken to be written."""
         chunk = self._newest
-        while self._full:  # the newest may be handed over between two looks
-            yield from self.full()
+        while self._full and self._full[0].start < until:  # the newest may be handed over between two looks
+            yield from self.full(until)
             chunk = self._newest
         end = min(chunk.end, until - chunk.start)
         if end > chunk.written:
             yield Rows(chunk.start + chunk.written, chunk.rows[chunk.written : end])
             chunk.written = end
 
-    def full(self) -> Iterator[Rows]:
-        """Walk over the rows of chunks that were handed over."""
-        while self._full:
+    def full(self, until: int) -> Iterator[Rows]:
+        """Walk over the rows of chunks that were handed over and begin before a row: more may come meanwhile."""
+        while self._full and self._full[0].start < until:
             chunk = self._full[0]
             if chunk.end > chunk.written:
                 yield Rows(chunk.start + chunk.written, chunk.rows[chunk.written : chunk.end])

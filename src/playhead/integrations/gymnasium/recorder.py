@@ -1,0 +1,142 @@
+"""Recorder: everything that happens in one environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import gymnasium
+from gymnasium.wrappers import Autoreset
+
+from playhead import clock
+from playhead.integrations.gymnasium import plan, stacks
+from playhead.integrations.gymnasium.frames import Pictures, look_at, wrappers_of
+from playhead.integrations.gymnasium.infos import Packer
+from playhead.integrations.gymnasium.track import Track, facts_of_reset
+from playhead.lanes.arrays.config import ReplayConfig
+from playhead.lanes.arrays.writer import ReelWriter
+from playhead.tape import Crew
+
+
+class Run(Protocol):
+    """What environments are recorded into: a `RunWriter`."""
+
+    def new_reel(
+        self,
+        *,
+        facts: Mapping[str, Any] | None = None,
+        stacks: Mapping[str, int] | None = None,
+        config: ReplayConfig | None = None,
+        crew: Crew | None = None,
+    ) -> ReelWriter:
+        """Begin a reel."""
+
+
+class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Records every step of an environment, and changes nothing of what it does.
+
+    Each step is the observation that the action was chosen from, the action, its reward and flags, and the info; each
+    episode keeps what was seen after its last step. Closing the environment, or ending the run, seals the recording.
+
+        env = Recorder(gymnasium.make("ALE/Pong-v5"), run)
+
+    Args:
+        env: The environment.
+        run: What it is recorded into, as `store.run(...)` gives it.
+        frames: Where frames come from: `observation`, `render`, None for no frames, or `auto`: the observation if it is
+            an image, else what the environment renders if it can. An observation that is the frame is stored once.
+        every: Only each so-manieth step of an episode has a frame; all else is recorded of every step.
+        stack: Whether observations are stacks of frames, of which each is stored once: `auto` looks for the wrapper
+            that makes them, False stores each observation whole, a number says that the first axis counts so many.
+        config: How the recording is compressed and flushed.
+
+    Raises:
+        WrongType: One of these is something else. Spaces that cannot be recorded are refused by the first `reset`.
+    """
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        run: Run,
+        *,
+        frames: str | None = "auto",
+        every: int = 1,
+        stack: stacks.Option = "auto",
+        config: ReplayConfig | None = None,
+    ) -> None:
+        super().__init__(env)
+        self._options = plan.Options(frames, every, stack, config)
+        self._run = run
+        self._stamps = clock.Stamps()
+        self._packer = Packer()
+        self._made: Track | None = None
+        self._resetter = next((one for one in wrappers_of(env) if isinstance(one, Autoreset)), None)
+        self._is_closed = False
+
+    @property
+    def reel(self) -> ReelWriter | None:
+        """What is recorded into; None before the first reset, and where that does not tell enough, the first step."""
+        return None if self._made is None else self._made.reel
+
+    @property
+    def _track(self) -> Track:
+        if self._made is None:
+            made = plan.make(self.env, self.env.observation_space, self.env.action_space, self._options)
+            self._made = Track(made, self._open_reel, look_at(self.env), Pictures(self.env))
+        return self._made
+
+    def _open_reel(self, facts: Mapping[str, Any], depths: Mapping[str, int]) -> ReelWriter:
+        return self._run.new_reel(facts=facts, stacks=depths, config=self._options.config)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Reset the environment; an episode that is under way ends without a result."""
+        track = self._track
+        given = dict(options) if options else None  # environments take things out of it
+        observation, info = self.env.reset(seed=seed, options=options)
+        stamp = self._stamps.next()
+        self._is_closed = False
+        if track.reel is None:
+            self._expect_stack(track, observation)
+        track.reset(stamp, observation, facts_of_reset(self._packer, seed, given, info))
+        return observation, info
+
+    def _expect_stack(self, track: Track, observation: Any) -> None:
+        stack = self._options.stack
+        if stack is False:
+            return
+        depth = stacks.depth_of(self.env, observation) if stack == "auto" else int(stack)
+        if depth is not None:
+            track.expect_stack(depth, is_sure=stack != "auto")
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Step the environment, and record it; an error of its own ends the episode and is passed on."""
+        if self._resetter is not None and self._resetter.autoreset:
+            return self._step_that_resets(action)
+        track = self._made or self._track
+        stamp = self._stamps.next()
+        track.act(stamp, action)
+        try:
+            result = self.env.step(action)
+        except BaseException as error:
+            track.fail(error)
+            raise
+        observation, reward, terminated, truncated, info = result
+        track.step(stamp, observation, reward, terminated, truncated, info)
+        return result
+
+    def _step_that_resets(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Take the step after the end of an episode, in which a wrapper resets the environment."""
+        result = self.env.step(action)
+        self._track.reset(self._stamps.next(), result[0], facts_of_reset(self._packer, None, None, result[4]))
+        return result
+
+    def close(self) -> None:
+        """Complete the recording and close the environment. Closing twice is fine."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            if self._made is not None:
+                self._made.close()
+        finally:
+            super().close()

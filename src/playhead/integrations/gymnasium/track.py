@@ -1,0 +1,250 @@
+"""Track: what happens in one environment, put down in one reel.
+
+A step is known when its action has been taken: what was seen before is kept until then. So a reel begins an episode at
+its first step, and a reset that no step follows leaves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from playhead import strictjson
+from playhead.errors import OutOfOrder, WrongType
+from playhead.integrations.gymnasium import stacks
+from playhead.integrations.gymnasium.cells import Cells, is_small_number, whole
+from playhead.integrations.gymnasium.frames import OBSERVATION, RENDER, Look, Pictures
+from playhead.integrations.gymnasium.infos import Packer
+from playhead.integrations.gymnasium.plan import Plan
+from playhead.integrations.gymnasium.spaces import ACTIONS, FRAMES, OBSERVATIONS, describe
+from playhead.lanes.arrays.writer import ReelWriter
+
+OpenReel = Callable[[Mapping[str, Any], Mapping[str, int]], ReelWriter]
+
+UNKNOWN = object()  # what was seen, where nobody can tell
+
+_MOST_RESET_INFO = 4096
+_MOST_MESSAGE = 2000
+
+
+class Track:
+    """Records one environment.
+
+    Args:
+        plan: What is recorded.
+        open_reel: Opens the reel, with its facts and stacks.
+        look: Renders the environment.
+        pictures: Keeps what was rendered.
+    """
+
+    def __init__(self, plan: Plan, open_reel: OpenReel, look: Look, pictures: Pictures) -> None:
+        self._plan = plan
+        self._open_reel = open_reel
+        self._look = look
+        self._pictures = pictures if plan.source == RENDER else None
+        self._is_thinned = plan.source == RENDER or (plan.source == OBSERVATION and not plan.is_frame_observation)
+        self._every = plan.every
+        self._pack = Packer().pack
+        name = FRAMES if plan.is_frame_observation else OBSERVATIONS
+        self._seen: Cells | stacks.Stack = Cells(plan.observation_space, describe(plan.observation_space, name))
+        self._stack: stacks.Stack | None = None  # the same, where that is one
+        self._is_number = is_small_number(plan.action_space)  # an action is, and the reel takes it as it is
+        self._done = Cells(plan.action_space, describe(plan.action_space, ACTIONS))
+        self._bare: dict[str, Any] = {}  # what a step without a frame holds
+        self._full: dict[str, Any] = {}
+        self._lay_out()
+        self._now: dict[str, Any] = self._done.arrays  # what the next step holds: so far, nothing was seen
+        self._depth: int | None = None  # of what may be a stack, and is not decided yet
+        self._is_sure = False  # that it is one, since the caller says so
+        self._facts: Mapping[str, Any] | None = None  # of the episode that begins with the next step
+        self._reset_at = 0
+        self._place = 0  # of the next step in its episode
+        self._is_begun = False
+        self.reel: ReelWriter | None = None
+
+    def _lay_out(self) -> None:
+        self._bare = {**self._seen.arrays, **self._done.arrays}
+        self._full = dict(self._bare)
+        if self._is_thinned and self._pictures is None:
+            self._full[FRAMES] = self._seen.arrays[OBSERVATIONS]
+
+    # -- what the environment does ----------------------------------------------------------------------------------
+
+    def expect_stack(self, depth: int, *, is_sure: bool = False) -> None:
+        """Hear that observations may be stacks; the first step shows whether they are.
+
+        Args:
+            depth: Of how many frames.
+            is_sure: The caller says so, and is told where they are not.
+        """
+        if (
+            self.reel is None
+            and self._plan.source != OBSERVATION
+            and stacks.can_be(self._plan.observation_space, depth)
+        ):
+            self._depth, self._is_sure = depth, is_sure
+        elif is_sure and self.reel is None:
+            raise WrongType(
+                f"stack={depth} needs observations of which the first axis counts {depth} frames; "
+                f"the environment gives {self._plan.observation_space}"
+            )
+
+    def reset(self, stamp: int, observation: Any, facts: Mapping[str, Any]) -> None:
+        """Take the first observation of an episode; one that is under way ends without a result.
+
+        Args:
+            stamp: When the environment was reset.
+            observation: What was seen.
+            facts: What is known of the reset, as JSON.
+        """
+        self.end("reset")
+        self._facts, self._reset_at = facts, stamp
+        self._place = 0
+        self._seen.restart()
+        self._see(observation, is_last=False, can_look=True)
+        if self.reel is None and self._depth is None:
+            self._open()
+
+    def act(self, stamp: int, action: Any) -> None:
+        """Take the action of the next step, before the environment does.
+
+        Args:
+            stamp: When the action is taken.
+            action: What is done.
+        """
+        if self._is_number:
+            self._now[ACTIONS] = whole(action)
+        else:
+            self._done.keep(action)
+        if not self._is_begun and self._depth is None and self._now is not self._done.arrays:
+            self._begin(stamp)
+
+    def step(
+        self,
+        stamp: int,
+        observation: Any,
+        reward: Any,
+        terminated: Any,
+        truncated: Any,
+        info: Any,
+        *,
+        can_look: bool = True,
+    ) -> None:
+        """Record the step that came of the last action.
+
+        Args:
+            stamp: When the action was taken.
+            observation: What was seen after it; `UNKNOWN` where nobody can tell.
+            reward: What came of it.
+            terminated: The episode came to its end.
+            truncated: The episode was cut off.
+            info: What else is known.
+            can_look: The environment is still in the state that the observation shows.
+        """
+        if not self._is_begun:
+            if self._depth is not None:
+                self._decide(observation)
+            self._begin(stamp)
+        try:
+            reward = float(reward)
+        except (TypeError, ValueError) as error:
+            raise WrongType(f"the reward of a step is a number, not {reward!r}") from error
+        assert self.reel is not None
+        packed = self._pack(info)
+        try:
+            self.reel.step(self._now, reward, terminated, truncated, packed, ts_ns=stamp)
+        except OutOfOrder:  # the clock was set back since the reel was begun
+            self.reel.step(self._now, reward, terminated, truncated, packed)
+        self._place += 1
+        is_over = terminated or truncated
+        try:
+            self._see(observation, is_last=is_over, can_look=can_look)
+        except BaseException as error:
+            self.fail(error)
+            raise
+        if is_over:
+            self.end("terminated" if terminated else "truncated")
+
+    def fail(self, error: BaseException) -> None:
+        """Take note that the environment, or rendering it, raised an error: its episode ends."""
+        message = str(error)[:_MOST_MESSAGE]
+        self.end("error", {"error": {"type": type(error).__qualname__, "message": strictjson.plain(message)}})
+
+    def end(self, how: str, facts: Mapping[str, Any] | None = None) -> None:
+        """End the episode that is under way, with what was seen last."""
+        if self._is_begun and self.reel is not None:
+            self._is_begun = False
+            finals = {name: value for name, value in self._now.items() if name not in self._done.arrays}
+            self.reel.end(how, finals, facts)
+
+    def close(self) -> None:
+        """End the episode that is under way, and seal the reel."""
+        self.end("closed")
+        if self.reel is not None:
+            self.reel.close()
+
+    # -- what is made of it -----------------------------------------------------------------------------------------
+
+    def _see(self, observation: Any, *, is_last: bool, can_look: bool) -> None:
+        self._now = self._done.arrays  # until all that was seen is kept
+        if observation is UNKNOWN:
+            return
+        self._seen.keep(observation)
+        now = self._bare
+        if self._is_thinned and can_look and (is_last or self._place % self._every == 0):
+            now = self._full
+            if self._pictures is not None:
+                now[FRAMES] = self._pictures.keep((self._look(),))
+        self._now = now
+
+    def _open(self) -> ReelWriter:
+        depths = {} if self._stack is None else {OBSERVATIONS: self._stack.depth}
+        more = {} if self._stack is None else {"stack": self._stack.depth}
+        self.reel = self._open_reel(self._plan.facts | more, depths)
+        return self.reel
+
+    def _begin(self, stamp: int) -> None:
+        reel = self.reel or self._open()
+        facts = {"without_reset": True} if self._facts is None else dict(self._facts)
+        began = stamp if self._facts is None else self._reset_at
+        prefixes = None if self._stack is None else self._stack.prefixes
+        try:
+            reel.begin(facts, prefixes, ts_ns=began)
+        except OutOfOrder:  # the clock was set back since the reel was begun
+            reel.begin(facts, prefixes)
+        self._facts = None
+        self._place = 0
+        self._is_begun = True
+
+    def _decide(self, observation: Any) -> None:
+        """See at the first step whether what may be stacks are stacks."""
+        depth, self._depth = self._depth, None
+        if self._now is self._done.arrays:  # nothing was seen before
+            return
+        stack = stacks.Stack(self._plan.observation_space)  # type: ignore[arg-type]  # `can_be` saw that it is a Box
+        stack.keep(self._seen.arrays[OBSERVATIONS])
+        if stack.goes_on(observation):
+            frame, has_frame = self._full.get(FRAMES), self._now is self._full
+            self._seen = self._stack = stack
+            self._lay_out()
+            if frame is not None:
+                self._full[FRAMES] = frame
+            self._now = self._full if has_frame else self._bare
+        elif self._is_sure:
+            raise WrongType(
+                f"stack={depth}: the second observation does not go on from the first, so they are no stacks of "
+                "frames, the oldest first. Pass stack=False to store them whole"
+            )
+
+
+def facts_of_reset(packer: Packer, seed: Any, options: Any, info: Any) -> dict[str, Any]:
+    """Say how an episode began, as JSON."""
+    facts = {}
+    if seed is not None:
+        facts["seed"] = strictjson.plain(seed)
+    if options:
+        facts["options"] = strictjson.decode(packer.pack(options))
+    packed = packer.pack(info)
+    if packed and len(packed) <= _MOST_RESET_INFO:
+        facts["info"] = strictjson.decode(packed)
+    return facts
