@@ -21,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import playhead
+from tests.crash import replays
 from tests.dump import assert_catalogue_agrees_with_folders
 
 KILL, TORN, FAIL, FAIL_ON, SHORT = 1, 2, 3, 4, 5
@@ -112,7 +113,10 @@ def verify(path: Path, acknowledged: list[str]) -> None:
     assert_catalogue_agrees_with_folders(path)
 
 
-def child(path: Path, n: int, mode: int, code: int) -> tuple[int, list[str], int]:
+WORKLOADS = {"runs": (workload, verify), "replays": (replays.workload, replays.verify)}
+
+
+def child(do: Callable[[Path, Callable[[str], None]], None], path: Path, n: int, mode: int, code: int) -> tuple[int, list[str], int]:
     """Do the workload in a forked process; give its wait status, what it acknowledged, and how many changes it made."""
     reading, writing = os.pipe()
     pid = os.fork()
@@ -121,7 +125,7 @@ def child(path: Path, n: int, mode: int, code: int) -> tuple[int, list[str], int
         status = 0
         faults.faults_arm(ctypes.c_long(n), mode, code)
         try:
-            workload(path, lambda text: os.write(writing, (text + "\n").encode()) and None)
+            do(path, lambda text: os.write(writing, (text + "\n").encode()) and None)
         except ALLOWED_ERRORS:
             status = 3
         except BaseException:  # noqa: BLE001  the parent reports it
@@ -140,14 +144,15 @@ def child(path: Path, n: int, mode: int, code: int) -> tuple[int, list[str], int
     return status, [line for line in lines if not line.startswith("count ")], counts[-1] if counts else -1
 
 
-def campaign(mode: int, code: int, stride: int, offset: int) -> dict[str, object]:
+def campaign(what: str, mode: int, code: int, stride: int, offset: int) -> dict[str, object]:
     """Kill or fail at every stride-th change until the workload gets through untouched."""
+    do, hold_to = WORKLOADS[what]
     tried, problems, reached = 0, [], 0
     n = offset
     while True:
         folder = Path(tempfile.mkdtemp(prefix="playhead-crash-"))
         try:
-            status, acknowledged, count = child(folder / "s", n, mode, code)
+            status, acknowledged, count = child(do, folder / "s", n, mode, code)
             if count >= 0 and count <= n:
                 break  # the workload makes fewer changes than that
             tried += 1
@@ -157,7 +162,7 @@ def campaign(mode: int, code: int, stride: int, offset: int) -> dict[str, object
             elif os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
                 problems.append(f"at {n}: hangs")
             else:
-                verify(folder / "s", acknowledged)
+                hold_to(folder / "s", acknowledged)
         except Exception as error:  # noqa: BLE001  every kind of broken promise is collected
             traceback.print_exc()
             problems.append(f"at {n}: {type(error).__name__}: {error}")
@@ -168,11 +173,11 @@ def campaign(mode: int, code: int, stride: int, offset: int) -> dict[str, object
 
 
 def main() -> None:
-    """Take mode, error and stride from the command line."""
+    """Take workload, mode, error and stride from the command line."""
     names = {"kill": KILL, "torn": TORN, "fail": FAIL, "fail-on": FAIL_ON, "short": SHORT}
-    mode, code, stride, offset = sys.argv[1:5]
+    what, mode, code, stride, offset = sys.argv[1:6]
     with contextlib.redirect_stdout(sys.stderr):
-        found = campaign(names[mode], getattr(errno, code), int(stride), int(offset))
+        found = campaign(what, names[mode], getattr(errno, code), int(stride), int(offset))
     print(json.dumps(found))
 
 

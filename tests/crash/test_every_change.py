@@ -33,14 +33,15 @@ def preload(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("short", "ENOSPC"),
     ],
 )  # fmt: skip
-def test_no_promise_breaks(preload: Path, mode: str, code: str) -> None:
-    stride = max(1, round(1 / SHARE))
+@pytest.mark.parametrize("what", ["runs", "replays"])
+def test_no_promise_breaks(preload: Path, what: str, mode: str, code: str) -> None:
+    stride = max(1, round((2.5 if what == "replays" else 1) / SHARE))
     offset = hash((mode, code)) % stride if SHARE >= 1 else (len(mode) * 3 + len(code)) % stride
-    command = [sys.executable, "-m", "tests.crash.campaign", mode, code, str(stride), str(offset)]
+    command = [sys.executable, "-m", "tests.crash.campaign", what, mode, code, str(stride), str(offset)]
     environment = {**os.environ, "LD_PRELOAD": str(preload)}
     result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr[-4000:]
     found = json.loads(result.stdout)
-    print(f"{mode} {code}: {found['tried']} of {found['changes']} changes tried, {len(found['problems'])} problems")
+    print(f"{what} {mode} {code}: {found['tried']} of {found['changes']} changes tried, {len(found['problems'])} problems")
     assert found["tried"] > 0
     assert found["problems"] == [], result.stderr[-4000:]
