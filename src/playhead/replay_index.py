@@ -60,13 +60,19 @@ class ReplayIndex:
         if reel is None:
             return False
         reel.refresh()
+        if not reel.length:
+            return False
         with self._home.database.read() as connection:
             known = replay.reel(connection, self._id)
         notes = sum(len(part.notes) for part in reel.parts)
         if known is not None and known.steps >= reel.length and notes == self._known_notes:
             return False
-        with self._home.database.write() as connection:
-            more = self._index(connection, reel)
+        try:
+            with self._home.database.write() as connection:
+                more = self._index(connection, reel)
+        except BaseException:
+            self._shapes.clear()  # keys that were never committed
+            raise
         self._known_notes = -1 if more else notes
         return more
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from playhead import strictjson
+from playhead import clock, strictjson
 from playhead.errors import OutOfOrder, WrongType
 from playhead.integrations.gymnasium import stacks
 from playhead.integrations.gymnasium.cells import Cells, is_small_number, whole
@@ -175,7 +175,7 @@ class Track:
         if self._is_begun and self.reel is not None:
             self._is_begun = False
             finals = {name: value for name, value in self._now.items() if name not in self._done.arrays}
-            self.reel.end(how, finals, facts)
+            self.reel.end(how, finals, facts, ts_ns=clock.now_ns())
 
     def close(self) -> None:
         """End the episode that is under way, and seal the reel."""
@@ -224,12 +224,9 @@ class Track:
         stack = stacks.Stack(self._plan.observation_space)  # type: ignore[arg-type]  # `can_be` saw that it is a Box
         stack.keep(self._seen.arrays[OBSERVATIONS])
         if stack.goes_on(observation):
-            frame, has_frame = self._full.get(FRAMES), self._now is self._full
             self._seen = self._stack = stack
             self._lay_out()
-            if frame is not None:
-                self._full[FRAMES] = frame
-            self._now = self._full if has_frame else self._bare
+            self._now = self._now | stack.arrays
         elif self._is_sure:
             raise WrongType(
                 f"stack={depth}: the second observation does not go on from the first, so they are no stacks of "

@@ -16,7 +16,7 @@ from playhead.errors import Damaged, NotFound
 from playhead.journal import JournalReader, Position
 from playhead.journal.segment import path_of
 from playhead.lanes.arrays import codec, rows
-from playhead.lanes.arrays.kind import FINALS, PREFIXES, STEPS, ArrayKind
+from playhead.lanes.arrays.kind import FINALS, GROUPS, PREFIXES, STEPS, ArrayKind
 from playhead.lanes.arrays.parts import Part
 from playhead.lanes.arrays.pieces import Gone, Piece
 from playhead.lanes.arrays.recorder import RECORD, ROWS_NUMBER
@@ -41,7 +41,7 @@ class LivePart(Part):
         self._reader = reader
         self.bases = dict.fromkeys((STEPS, FINALS, PREFIXES), 0)
         self.lengths = dict.fromkeys((STEPS, FINALS, PREFIXES), 0)
-        self.kinds, self.groups, self.agents, self.facts, self.notes = {}, [], [], {}, []
+        self.kinds, self.groups, self.agents, self.facts, self.notes = {}, list(GROUPS), [], {}, []
         self.settings: dict[str, Any] = {}
         self._numbered: dict[int, ArrayKind] = {}
         self._records: dict[tuple[str, str], list[tuple[int, int, Position]]] = {}
@@ -62,6 +62,8 @@ class LivePart(Part):
 
     def add_block(self, block: Block) -> None:
         """Hear of steps."""
+        if not self.settings and not self._blocks:  # what the segment says of itself was lost
+            self.bases[STEPS] = block.first
         due = self.span().stop
         if block.first > due:
             self._lost.append((due, block.first))
@@ -130,6 +132,14 @@ class LivePart(Part):
             return memoryview(self._reader.read(position))[_PEEKED:]
         except NotFound as error:
             raise Gone from error
+
+    def noted(self, kind: ArrayKind, start: int, stop: int) -> NDArray[np.bool_]:
+        """Tell which rows of finals or prefixes the notes say an array has."""
+        found = np.zeros(stop - start, np.bool_)
+        for note in self.notes:
+            if kind.axis in note and start <= note[kind.axis] < stop and kind.name in note["arrays"]:
+                found[note[kind.axis] - start] = True
+        return found
 
     def whole_chunk(self, kind: ArrayKind, start: int) -> Any:
         """Give the bytes of a chunk that one record holds just as a file will; None where it must be put together."""

@@ -76,6 +76,18 @@ class Part(ABC):
         found: NDArray[np.uint16] = self.rows(start, stop)["has"]
         return found
 
+    def refuse_lost(self, kind: ArrayKind, start: int, stop: int, missing: NDArray[np.bool_]) -> None:
+        """Tell rows that were lost from steps that have none; what lies at the ends of episodes always has one.
+
+        Raises:
+            Damaged: One of the rows that nothing holds was recorded.
+        """
+        if kind.axis == STEPS and kind.group in self.groups:
+            missing = missing & (self.has(start, stop) >> self.groups.index(kind.group) & 1 != 0)
+        if missing.any():
+            row = start + int(missing.argmax())
+            raise Damaged(self.path, f"row {row} of {kind.path}", "a hole in the recording")
+
     def always(self, bit: int) -> bool:  # noqa: ARG002
         """Tell whether every step here has a row of a group, as far as that is known without looking."""
         return False

@@ -24,7 +24,7 @@ from playhead.lanes.arrays.kind import FINALS, GROUPS, MOST_GROUPS, PREFIXES, ST
 from playhead.lanes.arrays.stage import Pool, Rows, Stage
 from playhead.lanes.arrays.values import as_array, fitted
 from playhead.signal.contract import check_stamp
-from playhead.signal.keys import LEAST
+from playhead.signal.keys import LEAST, MOST
 from playhead.tape import DECLARATION, SAMPLES, Crew, Declaration, Tape
 
 ROWS, ARRAYS = "steps", "arrays"  # what the declarations of a journal are about
@@ -231,7 +231,12 @@ class ReelRecorder(Tape):
                 self._check_step(step, number)
             if not self._is_open:
                 self.begin(ts_ns=ts_ns)
-            stamp = self._stamps.next() if ts_ns is None else self._stamp(ts_ns)
+            if ts_ns is None:
+                stamp = self._stamps.next()
+            elif type(ts_ns) is int and self._stamps.last < ts_ns <= MOST:
+                stamp = self._stamps.last = ts_ns
+            else:
+                stamp = self._stamp(ts_ns)
             row = self._row
             for stage, value in puts:
                 stage.put(row, value)
@@ -242,17 +247,28 @@ class ReelRecorder(Tape):
             self._steps_of[number] = place + 1
             return row
 
-    def end(self, how: str, finals: Mapping[str, Any] | None = None, facts: Mapping[str, Any] | None = None) -> None:
+    def end(
+        self,
+        how: str,
+        finals: Mapping[str, Any] | None = None,
+        facts: Mapping[str, Any] | None = None,
+        *,
+        ts_ns: int | None = None,
+    ) -> None:
         """End the open episode; without one, nothing happens.
 
         Args:
             how: `terminated`, `truncated`, `reset`, `error` or `closed`.
             finals: What was seen after its last step, by name.
             facts: What is known at its end, as JSON.
+            ts_ns: When it ends, at the last step at the earliest; without it, now, or where the caller gives the times
+                of steps, with the last one.
         """
         with self._lock:
             if not self._is_open:
                 return
+            if ts_ns is not None:
+                self._stamps.last = max(self._stamps.last, ts_ns)
             stamp = self._stamps.last if self._is_timed else self._stamps.next()
             note: dict[str, Any] = {"end": self._episode, "row": self._row, "how": how, "ns": stamp}
             if facts:

@@ -301,11 +301,8 @@ class Reel:
                 place[:] = np.zeros((), dtype)
             else:
                 missing = fill(place, low, part.pieces(kind, low, high))
-            if missing is not None and axis == STEPS:
-                lost = (part.has(low, high) & self.bit(kind) != 0) & missing
-                if lost.any():
-                    row = low + int(lost.argmax())
-                    raise Damaged(part.path, f"row {row} of {name}", "a hole in the recording")
+            if missing is not None:
+                part.refuse_lost(kind, low, high, missing)
         return rows
 
     @_looking_again

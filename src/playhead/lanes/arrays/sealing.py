@@ -183,6 +183,9 @@ def _copy_array(writer: SealedWriter, kind: ArrayKind, part: LivePart, compressi
             continue
         out = np.empty((stop - start, *kind.shape), np.dtype(kind.dtype))
         missing = fill(out, start, part.pieces(kind, start, stop))
+        if missing is not None:
+            named = missing if kind.axis == STEPS else missing & part.noted(kind, start, stop)
+            part.refuse_lost(kind, start, stop, named)
         if missing is None or not missing.all():
             made.write_rows(place, out)
 

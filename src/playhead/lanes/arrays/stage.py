@@ -21,7 +21,6 @@ _WAIT_SECONDS = 0.05
 _FEW = 3  # chunks of one size
 _MOMENT = 0.002
 _LARGE, _HUGE = 1 << 12, 1 << 20  # bytes of a row
-_BYTE = np.dtype(np.uint8)
 
 
 class Rows(NamedTuple):
@@ -112,7 +111,8 @@ class Stage:
         self.least, self.most = _limits(self.dtype) if kind.shape == () else (0, -1)
         self._chunk = kind.chunk
         self._row_bytes = kind.row_bytes
-        self._is_large = _LARGE <= kind.row_bytes < _HUGE
+        is_plain = self.dtype.kind in "biuf" and self.dtype.itemsize <= 8
+        self._is_large = is_plain and _LARGE <= kind.row_bytes < _HUGE
         self._size = kind.chunk * kind.row_bytes
         self._pool = pool
         self._wake = wake
@@ -140,7 +140,7 @@ class Stage:
         if self._is_large and value.flags.c_contiguous:
             # As NumPy would, but without letting go of the interpreter for it: taking it back costs more than the copy.
             at = place * self._row_bytes
-            chunk.bytes[at : at + self._row_bytes] = value.reshape(-1).view(_BYTE).data
+            chunk.bytes[at : at + self._row_bytes] = value.data.cast("B")
         else:
             chunk.rows[place] = value
         chunk.end = place + 1

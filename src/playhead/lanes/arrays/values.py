@@ -63,7 +63,7 @@ def fitted(value: Any, kind: ArrayKind) -> NDArray[Any]:
     is_shorter = array.dtype.kind == dtype.kind == "S" and array.itemsize <= dtype.itemsize
     if is_shorter or array.dtype.newbyteorder("<") == dtype:
         return array.astype(dtype)
-    if type(value) is not np.ndarray and array.dtype.kind in "iuf" and dtype.kind in "iufc":
+    if type(value) is not np.ndarray and array.dtype.kind in "biuf" and dtype.kind in "iufc":
         return _cast(array, kind, dtype)
     raise WrongType(
         f"{kind.name} has the type {array.dtype} where those before have {dtype}: arrays of a run keep their type"
