@@ -21,7 +21,7 @@ from playhead.lanes.arrays.foreign import ForeignPart
 from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.writer import ReelWriter, forget_in_index
 from playhead.ref import FrameRef
-from playhead.replay import ReplayEpisode
+from playhead.replay import FrameResolver, ReplayEpisode
 from playhead.tape import Crew
 
 
@@ -148,21 +148,17 @@ def checked(ref: str) -> FrameRef:
     return found
 
 
-def recent_steps(home: Home, run: int, number: int, *, arrays: bool = True) -> list[dict[str, Any]]:
-    """Give the newest steps of a run, oldest first, with frames and observations fetched."""
+def recent_steps(home: Home, run: int, number: int, resolver: FrameResolver | None) -> list[dict[str, Any]]:
+    """Give the newest steps of a run, oldest first; with a resolver, frames and observations are fetched."""
     if not isinstance(number, int) or number < 0:
         raise WrongType(f"the number of steps is a whole number, not {number!r}")
     with home.database.read() as connection:
         steps = _spelled(catalog_replay.recent_steps(connection, run, number))
-    if arrays:
-        from playhead.replay.resolver import FrameResolver
-
-        with FrameResolver(home.layout.replay.path) as resolver:
-            for name, ref in (("frame", "frame_ref"), ("observation", "obs_ref")):
-                refs = [step[ref] for step in steps]
-                found = iter(resolver.resolve_batch([ref for ref in refs if ref is not None]))
-                for step in steps:
-                    step[name] = None if step[ref] is None else next(found)
+    if resolver is not None:
+        for name, ref in (("frame", "frame_ref"), ("observation", "obs_ref")):
+            found = iter(resolver.resolve_batch([step[ref] for step in steps if step[ref] is not None]))
+            for step in steps:
+                step[name] = None if step[ref] is None else next(found)
     return steps
 
 
@@ -175,18 +171,6 @@ def _spelled(rows: Iterable[Sequence[Any]]) -> list[dict[str, Any]]:
             step["action"] = strictjson.restore(strictjson.decode(step["action"]))
         step["reward"] = np.nan if step["reward"] is None else step["reward"]
     return steps
-
-
-def resolve(home: Home, ref: FrameRef) -> Any:
-    """Give the row at an address.
-
-    Raises:
-        NotFound: Nothing is there; the message says what is missing.
-    """
-    from playhead.replay.resolver import FrameResolver
-
-    with FrameResolver(home.layout.replay.path) as resolver:
-        return resolver[str(ref)]
 
 
 def remove(home: Home, run_id: str) -> None:

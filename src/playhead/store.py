@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from playhead.datasets import StoredDataset
-    from playhead.replay import ReplayEpisode
+    from playhead.replay import FrameResolver, ReplayEpisode
 
 FORMAT = 1
 NEEDED_VERSION = "0.1.0"
@@ -50,6 +50,7 @@ class Store:
         self._home = home
         self._scratch = scratch
         self._closed = False
+        self._resolver: FrameResolver | None = None
 
     @property
     def path(self) -> Path:
@@ -264,12 +265,19 @@ class Store:
         self._check()
         found = refs.parse(ref)
         if isinstance(found, FrameRef):
-            from playhead import replays
-
-            return replays.resolve(self._home, found)
+            return self._frames[found]
         from playhead import datasets
 
         return datasets.resolve(self._home, found)
+
+    @property
+    def _frames(self) -> FrameResolver:
+        """What reads replays by reference; it keeps files open from one to the next."""
+        if self._resolver is None:
+            from playhead.replay import FrameResolver
+
+            self._resolver = FrameResolver(self._home.layout.replay.path)
+        return self._resolver
 
     def step_of(self, ref: str) -> dict[str, Any]:
         """Give the step that an address such as `h5://run_id/frames/1523` belongs to: a row of `steps` as a dict.
@@ -306,7 +314,7 @@ class Store:
         from playhead import replays
 
         found = run if isinstance(run, Run) else self.runs[run]
-        return replays.recent_steps(self._home, found._row.key, n, arrays=arrays)
+        return replays.recent_steps(self._home, found._row.key, n, self._frames if arrays else None)
 
     def compact(self) -> list[str]:
         """Seal what crashed recordings left in journals into HDF5 files; give the ids of these replays.
@@ -370,6 +378,8 @@ class Store:
         if self._closed:
             return
         self._closed = True
+        if self._resolver is not None:
+            self._resolver.close()
         self._home.database.checkpoint()
         self._home.database.close()
         if self._scratch is not None:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from playhead.catalog.database import driver_rows
@@ -67,6 +67,14 @@ class EpisodeFigures:
 
 _REEL = select(*(reels.c[name] for name in ReelRow._fields))
 _EPISODE = select(*(replay_episodes.c[name] for name in EpisodeRow._fields))
+# Built once: SQLAlchemy's cost lies in building statements, hardly in running them.
+_WITH_REEL = select(reels.c.id, *(replay_episodes.c[name] for name in EpisodeRow._fields)).join(
+    replay_episodes, replay_episodes.c.reel == reels.c.key
+)
+_OF_RUN = _WITH_REEL.where(reels.c.run == bindparam("of_run")).order_by(
+    replay_episodes.c.began_ns, replay_episodes.c.key
+)
+_BY_ID = _WITH_REEL.where(replay_episodes.c.id == bindparam("of_id"))
 
 
 def put_reel(connection: Connection, run: int, reel_id: str, number: int, facts: str) -> ReelRow:
@@ -153,23 +161,12 @@ def shape_key(connection: Connection, names: str) -> int:
 
 def episodes_of(connection: Connection, run: int) -> list[tuple[str, EpisodeRow]]:
     """List the episodes of a run with the ids of their reels, in order of their begin."""
-    query = (
-        select(reels.c.id, *(replay_episodes.c[name] for name in EpisodeRow._fields))
-        .join(replay_episodes, replay_episodes.c.reel == reels.c.key)
-        .where(reels.c.run == run)
-        .order_by(replay_episodes.c.began_ns, replay_episodes.c.key)
-    )
-    return [(row[0], EpisodeRow(*row[1:])) for row in connection.execute(query)]
+    return [(row[0], EpisodeRow(*row[1:])) for row in connection.execute(_OF_RUN, {"of_run": run})]
 
 
 def episode(connection: Connection, episode_id: str) -> tuple[str, EpisodeRow] | None:
     """Find an episode by its id, with the id of its reel."""
-    query = (
-        select(reels.c.id, *(replay_episodes.c[name] for name in EpisodeRow._fields))
-        .join(replay_episodes, replay_episodes.c.reel == reels.c.key)
-        .where(replay_episodes.c.id == episode_id)
-    )
-    row = connection.execute(query).first()
+    row = connection.execute(_BY_ID, {"of_id": episode_id}).first()
     return None if row is None else (row[0], EpisodeRow(*row[1:]))
 
 

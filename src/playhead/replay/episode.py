@@ -237,7 +237,7 @@ class _Signals(Mapping[str, Signal[Any]]):
         self._start = span.start
         self._rows = rows
         self._made: dict[str, Signal[Any]] = {}
-        agents = np.unique(rows["agent"]).tolist()
+        agents = np.unique(rows["agent"]).tolist() if reel.agents else [0]
         names = reel.agents
         self._agents = [(f"{names[agent]}.", agent) for agent in agents] if len(agents) > 1 else [("", None)]
         self._arrays = {signal_name(name): name for name in reel.kinds if self._is_there(name)}

@@ -104,7 +104,7 @@ def _keep_array(name: str, cell: NDArray[Any]) -> Keep:
     copy = copier(cell)
 
     def keep(value: Any) -> None:
-        if type(value) is not np.ndarray or value.dtype is not dtype or value.shape != shape:
+        if type(value) is not np.ndarray or value.dtype != dtype or value.shape != shape:
             value = declared(name, value, shape, dtype)
         copy(value)
 

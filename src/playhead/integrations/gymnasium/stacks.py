@@ -108,7 +108,7 @@ class Stack:
     def _memory_of(self, observation: Any) -> memoryview:
         if (
             type(observation) is not np.ndarray
-            or observation.dtype is not self._dtype
+            or observation.dtype != self._dtype
             or observation.shape != self._shape
         ):
             observation = declared(OBSERVATIONS, observation, self._shape, self._dtype)

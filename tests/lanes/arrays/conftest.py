@@ -1,0 +1,7 @@
+"""Let asserts of the model say what was found."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.register_assert_rewrite("tests.lanes.arrays.reels")
