@@ -116,7 +116,9 @@ def verify(path: Path, acknowledged: list[str]) -> None:
 WORKLOADS = {"runs": (workload, verify), "replays": (replays.workload, replays.verify)}
 
 
-def child(do: Callable[[Path, Callable[[str], None]], None], path: Path, n: int, mode: int, code: int) -> tuple[int, list[str], int]:
+def child(
+    do: Callable[[Path, Callable[[str], None]], None], path: Path, n: int, mode: int, code: int
+) -> tuple[int, list[str], int]:
     """Do the workload in a forked process; give its wait status, what it acknowledged, and how many changes it made."""
     reading, writing = os.pipe()
     pid = os.fork()

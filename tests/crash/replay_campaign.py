@@ -95,7 +95,8 @@ def work(path: Path, acknowledge: Callable[[Any], None], *, patient: bool = Fals
         acknowledge(Told("opened", session, first))
         for number in range(STEPS):
             if number == EPISODE:
-                writer.end("terminated", {"observations": final_of(session, writer.row)})
+                seen = {"observations": final_of(session, writer.row)}
+                attempt(lambda writer=writer, seen=seen: writer.end("terminated", seen))
             attempt(lambda writer=writer, session=session: record(writer, session))
             if number % 3 == 2:
                 attempt(lambda writer=writer, number=number: writer.flush(sync=number == 5))

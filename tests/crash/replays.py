@@ -79,7 +79,9 @@ def verify(path: Path, acknowledged: list[str]) -> None:
 
 def _check_steps(store: playhead.Store) -> int:
     """See that every step of the run is as it was played; give how many there are."""
-    rows = store.sql("SELECT row, reward, frame_ref, info, action FROM steps WHERE run_id = 'played' ORDER BY row").to_pylist()
+    rows = store.sql(
+        "SELECT row, reward, frame_ref, info, action FROM steps WHERE run_id = 'played' ORDER BY row"
+    ).to_pylist()
     assert [row["row"] for row in rows] == list(range(len(rows)))
     for row in rows:
         place = row["row"]

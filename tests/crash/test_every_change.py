@@ -43,6 +43,8 @@ def test_no_promise_breaks(preload: Path, what: str, mode: str, code: str) -> No
     result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr[-4000:]
     found = json.loads(result.stdout)
-    print(f"{what} {mode} {code}: {found['tried']} of {found['changes']} changes tried, {len(found['problems'])} problems")
+    print(
+        f"{what} {mode} {code}: {found['tried']} of {found['changes']} changes tried, {len(found['problems'])} problems"
+    )
     assert found["tried"] > 0
     assert found["problems"] == [], result.stderr[-4000:]

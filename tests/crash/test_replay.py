@@ -37,11 +37,16 @@ def changes(tmp_path_factory: pytest.TempPathFactory) -> list[Operation]:
     return operations_of(lambda: work(tmp_path_factory.mktemp("count"), lambda _: None))
 
 
-def chosen(changes: list[Operation], offset: int) -> list[int]:
-    """Choose changes: all, or a tenth; of the many that HDF5 makes to files nobody sees yet, fewer."""
-    drafts = [
+def drafts_in(changes: list[Operation]) -> list[int]:
+    """Find the writes to files that nobody sees yet."""
+    return [
         n for n, change in enumerate(changes) if change.name == "write" and disk.is_temporary(Path(change.path).name)
     ]
+
+
+def chosen(changes: list[Operation], offset: int) -> list[int]:
+    """Choose changes: all, or a tenth; of the many that HDF5 makes to files nobody sees yet, fewer."""
+    drafts = drafts_in(changes)
     others = sorted(set(range(len(changes) + 10)) - set(drafts))
     rarely = STRIDE if STRIDE == 1 else 8 * STRIDE
     return sorted([*others[offset % STRIDE :: STRIDE], *drafts[offset * 7 % rarely :: rarely]])
@@ -95,6 +100,23 @@ def test_failing_at_each_change(
             assert isinstance(acknowledged[-1], list), acknowledged[-1]
         verify(files_in(path), told(acknowledged))
     print(f"{len(places)} errors at {len(changes)} changes, {raised} ended the recording, nothing promised lost")
+
+
+def test_what_a_crash_left_half_written_is_removed(tmp_path: Path, changes: list[Operation]) -> None:
+    """Bug: a file that was being sealed stays for ever, hidden, as large as a segment."""
+    drafts = drafts_in(changes)
+    left_behind = 0
+    for n in drafts[20 :: len(drafts) // 6]:
+        path = tmp_path / str(n)
+        crash = killed_at(n, lambda acknowledge, path=path: work(path, acknowledge))
+        left_behind += len(temporaries(path))
+        verify(files_in(path), told(crash.acknowledged))
+        assert temporaries(path) == []
+    assert left_behind, "nothing was being written"
+
+
+def temporaries(path: Path) -> list[Path]:
+    return [left for left in path.rglob("*") if disk.is_temporary(left.name)]
 
 
 def start(folder: Path, count: int, ending: str) -> subprocess.Popen[bytes]:

@@ -275,7 +275,7 @@ def test_few_files_stay_open(tmp_path: Path) -> None:
         assert (resolver[f"h5://run_{number}/frames/1"] == frame(1)).all()
         assert open_files(tmp_path) <= 2
     assert all(one is not None for one in resolver.resolve_batch([f"h5://run_{i}/frames/1" for i in range(6)] * 2))
-    assert open_files(tmp_path) == 2
+    assert open_files(tmp_path) <= 2
     resolver.close()
     resolver.close()
     assert open_files(tmp_path) == 0

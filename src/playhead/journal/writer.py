@@ -148,13 +148,18 @@ class JournalWriter:
         return self._end
 
     def roll(self) -> None:
-        """Go on in a new segment, unless the one that is written to has no record yet."""
+        """Go on in a new segment, unless the one that is written to has no record yet.
+
+        It has its header at once, so that it knows how to count on when those before it are removed.
+        """
         if not self._is_ready:
             self._get_ready()
+        self._is_ready = False
         if self._end > HEADER_SIZE:
-            self._is_ready = False
             self._roll()
-            self._is_ready = True
+        if not self._end:
+            self._begin()
+        self._is_ready = True
 
     def sync(self) -> None:
         """Wait until every record appended so far is on the medium.

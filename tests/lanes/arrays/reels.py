@@ -75,6 +75,7 @@ class Episode:
     prefixes: dict[str, Array] = field(default_factory=dict)
     facts_at_end: dict[str, Any] = field(default_factory=dict)
     is_end_flushed: bool = False
+    acted: dict[int, int] = field(default_factory=dict)  # how many steps each agent has
 
     def forget_end(self) -> None:
         self.how, self.finals, self.facts_at_end = None, {}, {}
@@ -95,6 +96,7 @@ class Recording:
         self.options = options
         self.steps: list[Step] = []
         self.episodes: list[Episode] = []
+        self.agents: list[str] = []
         self.flushed = 0
         self.writer = self.resume()
 
@@ -121,20 +123,22 @@ class Recording:
         if not self.writer.is_open:
             self.begin()
         episode = self.episodes[-1]
-        ts_ns = self.steps[-1].ts_ns + 10 if self.steps else LATER
+        ts_ns = self.steps[-1].ts_ns + 1000 if self.steps else LATER
         done = bool(flags & TERMINATED), bool(flags & TRUNCATED)
         row = self.writer.step(arrays, reward, *done, info, agent=agent, ts_ns=ts_ns)
         assert row == len(self.steps)
         kept = {name: np.array(value) for name, value in arrays.items()}
         acting = self._number(agent)
-        place = sum(self._number(step.agent) == acting for step in self.steps[episode.start :])
+        place = episode.acted.get(acting, 0)
+        episode.acted[acting] = place + 1
         self.steps.append(Step(kept, reward, flags, info, agent, episode.number, place, ts_ns))
         return row
 
     def _number(self, agent: str | None) -> int:
         """Give the number of an agent; a step without one counts with those of the first."""
-        named = dict.fromkeys([step.agent for step in self.steps if step.agent] + [agent] * (agent is not None))
-        return 0 if agent is None else list(named).index(agent)
+        if agent is not None and agent not in self.agents:
+            self.agents.append(agent)
+        return 0 if agent is None else self.agents.index(agent)
 
     def end(self, how: str, finals: dict[str, Array] | None = None, facts: dict[str, Any] | None = None) -> None:
         was_open = self.writer.is_open
@@ -169,6 +173,7 @@ class Recording:
         row = self.resume().row
         assert self.flushed <= row <= len(self.steps)
         del self.steps[row:]
+        self.agents = list(dict.fromkeys(step.agent for step in self.steps if step.agent))
         self.flushed = row
         self.episodes = [episode for episode in self.episodes if episode.start < row]
         with contextlib.closing(Reel(self.files)) as reel:

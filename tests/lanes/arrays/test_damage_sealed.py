@@ -62,7 +62,6 @@ class Chunks:
             for place, (offset, size, _) in enumerate(stored.table.tolist()):
                 rows = range(place * stored.chunk, min((place + 1) * stored.chunk, stored.rows))
                 self.owned.append((range(offset, offset + size), {(one, first + row) for one in what for row in rows}))
-        file.close()
 
     def at(self, byte: int) -> Lost | None:
         """Give what is lost with a byte; None where we read nothing there."""
@@ -201,7 +200,6 @@ def test_swapped_chunks_are_noticed(whole: Victim) -> None:
                 assert len({row for what, row in lost if what == name}) >= 5
                 assert {what for what, _ in lost} == {name}
                 swapped += 1
-    file.close()
     assert swapped or whole.recording.config.codec is not None
 
 

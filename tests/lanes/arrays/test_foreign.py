@@ -164,7 +164,7 @@ def test_a_damaged_file_is_read_or_refused(tmp_path: Path, kind: str) -> None:
 
     Numbers that the other program did not compress have no checksum: nobody can tell that they are damaged.
     """
-    count = int(800 * CAMPAIGN)
+    count = int(500 * CAMPAIGN)
     for name in ("run_disc", "run_cont"):
         command = [sys.executable, "-c", SURVEY, str(tmp_path), name, str(GOLDEN / f"{name}.h5"), "0", str(count), kind]
         result = subprocess.run(command, capture_output=True, text=True, timeout=250, check=False)

@@ -308,13 +308,6 @@ def test_the_facts_of_a_reel(tmp_path: Path) -> None:
     assert Reel(recording.files).facts == facts
 
 
-def test_the_facts_of_a_reel_without_steps(tmp_path: Path) -> None:
-    """Bug: what is known of the environment is lost where nothing was recorded."""
-    recording = Recording(reel_in(tmp_path), facts={"env": "Pong"})
-    recording.close()
-    assert Reel(recording.files).facts == {"env": "Pong"}
-
-
 def test_one_large_info_among_small_ones(tmp_path: Path) -> None:
     """Bug: every info takes as much as the largest; sealing 20,000 steps with one of 1 MB asks for 20 GB."""
     recording = Recording(reel_in(tmp_path))

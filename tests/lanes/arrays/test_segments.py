@@ -111,6 +111,27 @@ def test_recording_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
     recording.assert_whole()
 
 
+def test_a_reader_stays_with_a_recording_that_is_broken_off_twice(tmp_path: Path) -> None:
+    """Bug: all segments are sealed and removed, the new one has no header yet, and the next writer begins another
+    journal in the same folder, which a reader who knows the first takes for a stranger.
+    """
+    recording = Recording(reel_in(tmp_path), config())
+    following = Reel(recording.files)
+    while not (recording.files.journal / "000001.seg").exists():
+        record(recording, 1)
+    following.refresh()  # it knows the second segment, which says nothing yet but what it will hold
+    for _ in range(2):
+        recording.crash_and_resume()
+        following.refresh()
+    record(recording, 3)
+    recording.flush()
+    following.refresh()
+    recording.assert_whole(following)
+    recording.close()
+    following.refresh()
+    recording.assert_whole(following)
+
+
 def test_an_array_that_comes_back_in_a_later_part(tmp_path: Path) -> None:
     recording = Recording(reel_in(tmp_path), config(segment_bytes=1 << 20))
     for name in ("frames", "observations", "frames", "late"):

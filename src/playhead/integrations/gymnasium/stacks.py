@@ -106,11 +106,7 @@ class Stack:
         self._is_first = False
 
     def _memory_of(self, observation: Any) -> memoryview:
-        if (
-            type(observation) is not np.ndarray
-            or observation.dtype != self._dtype
-            or observation.shape != self._shape
-        ):
+        if type(observation) is not np.ndarray or observation.dtype != self._dtype or observation.shape != self._shape:
             observation = declared(OBSERVATIONS, observation, self._shape, self._dtype)
         if not observation.flags.c_contiguous:
             observation = np.ascontiguousarray(observation)

@@ -17,6 +17,10 @@ from playhead.lanes.arrays.kind import FINALS, GROUPS, PREFIXES, STEPS, ArrayKin
 from playhead.lanes.arrays.parts import Part
 from playhead.lanes.arrays.pieces import Piece
 from playhead.lanes.arrays.rows import ROW
+from playhead.lanes.arrays.sealed import OURS
+
+# What the HDF5 library raises over a file that is damaged.
+_TROUBLE = (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError, MemoryError, AttributeError)
 
 
 class ForeignPart(Part):
@@ -35,8 +39,21 @@ class ForeignPart(Part):
         self.path = path
         try:
             self._file = h5py.File(path, "r")
-        except OSError as error:
+            if OURS in self._file.attrs:
+                raise Damaged(
+                    path,
+                    "a list of chunks at its end",
+                    "none: the end of the file was lost or changed, or another program rewrote it",
+                    f"Restore it; without its attribute {OURS!r} it is read as a file of another program, unchecked",
+                )
+            self._look(h5py)
+        except Damaged:
+            raise
+        except _TROUBLE as error:
             raise Damaged(path, "an HDF5 file", str(error)) from error
+
+    def _look(self, h5py: Any) -> None:
+        """See what is in the file."""
         names = [name for name, item in self._file.items() if isinstance(item, h5py.Dataset) and _is_array(item)]
         arrays = [name for name in names if name not in ("rewards", "dones")]
         length = max((len(self._file[name]) for name in names), default=0)
@@ -74,7 +91,7 @@ class ForeignPart(Part):
     def _read(self, name: str, start: int, stop: int) -> NDArray[Any]:
         try:
             found: NDArray[Any] = self._file[name][start:stop]
-        except OSError as error:
+        except _TROUBLE as error:
             raise Damaged(self.path, f"rows {start} to {stop - 1} of {name}", str(error)) from error
         return found
 

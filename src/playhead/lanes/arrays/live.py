@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from playhead import strictjson
 from playhead.errors import Damaged, NotFound
-from playhead.journal import JournalReader, Position
+from playhead.journal import Damage, JournalReader, Position
 from playhead.journal.segment import path_of
 from playhead.lanes.arrays import codec, rows
 from playhead.lanes.arrays.kind import FINALS, GROUPS, PREFIXES, STEPS, ArrayKind
@@ -30,7 +30,7 @@ class LivePart(Part):
     """A segment of a journal, as far as it has been read.
 
     Args:
-        path: The journal.
+        path: The segment.
         reader: Reads its records.
         segment: The number of the segment.
     """
@@ -52,19 +52,24 @@ class LivePart(Part):
     def declare(self, number: int, facts: dict[str, Any]) -> None:
         """Hear of the steps, or of an array."""
         if number == ROWS_NUMBER:
+            if self.settings:
+                return  # said again
             self.settings = facts
             self.bases = {axis: int(base) for axis, base in facts["bases"].items()}
             self.groups, self.agents, self.facts = list(facts["groups"]), list(facts["agents"]), facts["facts"]
             return
         kind = ArrayKind.from_json(facts)
         self._numbered[number] = self.kinds[kind.axis, kind.name] = kind
-        self._records[kind.axis, kind.name] = []
+        self._records.setdefault((kind.axis, kind.name), [])
 
     def add_block(self, block: Block) -> None:
         """Hear of steps."""
         if not self.settings and not self._blocks:  # what the segment says of itself was lost
             self.bases[STEPS] = block.first
         due = self.span().stop
+        if block.first < due:  # written again, since nobody knew that it was
+            again = due - block.first
+            block = block._replace(first=due, rows=block.rows[again:], infos=block.infos[again:])
         if block.first > due:
             self._lost.append((due, block.first))
         self._blocks.append(block)
@@ -117,6 +122,10 @@ class LivePart(Part):
     def lost(self) -> list[tuple[int, int]]:
         """Steps of which the journal has lost the block."""
         return self._lost
+
+    def losses(self) -> list[Damaged]:
+        """Say which steps were lost."""
+        return [Damaged(self.path, f"steps {low} to {high - 1}", "a hole in the journal") for low, high in self._lost]
 
     def pieces(self, kind: ArrayKind, start: int, stop: int) -> Iterator[Piece]:
         """Walk over the records of an array."""
@@ -177,7 +186,7 @@ class Following:
         self._reader = JournalReader(folder)
         self._fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)  # so that nobody else gets its inode
         self._parts: dict[int, LivePart] = {}
-        self._damage: list[tuple[int, Exception]] = []
+        self._broken: list[tuple[int, Damaged]] = []
 
     @property
     def is_gone(self) -> bool:
@@ -188,15 +197,18 @@ class Following:
             return True
 
     def poll(self) -> list[LivePart]:
-        """Read what is new; give a part for each segment that holds anything. Arrays are checked when they are read."""
-        for position in self._reader.poll_positions(verify=False):
+        """Read what is new; give a part for each segment that holds anything."""
+        for position in self._reader.poll_positions():
             part = self._parts.get(position.segment)
             if part is None:
-                part = self._parts[position.segment] = LivePart(self._folder, self._reader, position.segment)
+                path = path_of(self._folder, position.segment)
+                part = self._parts[position.segment] = LivePart(path, self._reader, position.segment)
             try:
                 self._take(part, position)
-            except (Damaged, codec.Malformed) as error:
-                self._damage.append((position.segment, error))
+            except Damaged as damage:
+                self._broken.append((position.segment, damage))
+            except codec.Malformed as error:
+                self._broken.append((position.segment, Damaged(part.path, "a block of steps", str(error))))
         return list(self._parts.values())
 
     def _take(self, part: LivePart, position: Position) -> None:
@@ -212,23 +224,14 @@ class Following:
 
     @property
     def damage(self) -> list[Damaged]:
-        """What could not be read."""
-        return [problem for segment in self._parts for problem in self.damage_of(segment)]
+        """What could not be read, segments that are missing included."""
+        return [_damaged(hole) for hole in self._reader.damage] + [error for _, error in self._broken]
 
     def damage_of(self, segment: int) -> list[Damaged]:
-        """Give what could not be read of a segment."""
+        """Give what could not be read of a segment; that those before it were removed, or lost, is no damage to it."""
         path = path_of(self._folder, segment)
-        holes = [
-            Damaged(hole.path, "whole records", f"a hole from byte {hole.start} to {hole.stop}: {hole.reason}")
-            for hole in self._reader.damage
-            if hole.path == path
-        ]
-        broken = [
-            error if isinstance(error, Damaged) else Damaged(path, "a block of steps", str(error))
-            for where, error in self._damage
-            if where == segment
-        ]
-        return holes + broken
+        holes = [hole for hole in self._reader.damage if hole.path == path and hole.start < hole.stop]
+        return [_damaged(hole) for hole in holes] + [error for where, error in self._broken if where == segment]
 
     def close(self) -> None:
         """Give the files back. Closing twice is fine."""
@@ -240,3 +243,8 @@ class Following:
     def __del__(self) -> None:
         if getattr(self, "_fd", -1) >= 0:
             self.close()
+
+
+def _damaged(hole: Damage) -> Damaged:
+    where = f"a hole from byte {hole.start} to {hole.stop}: " if hole.start < hole.stop else ""
+    return Damaged(hole.path, "whole records", where + hole.reason)

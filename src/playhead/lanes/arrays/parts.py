@@ -82,8 +82,9 @@ class Part(ABC):
         Raises:
             Damaged: One of the rows that nothing holds was recorded.
         """
-        if kind.axis == STEPS and kind.group in self.groups:
-            missing = missing & (self.has(start, stop) >> self.groups.index(kind.group) & 1 != 0)
+        if kind.axis == STEPS:
+            bit = 1 << self.groups.index(kind.group) if kind.group in self.groups else 0
+            missing = missing & (self.has(start, stop) & bit != 0)
         if missing.any():
             row = start + int(missing.argmax())
             raise Damaged(self.path, f"row {row} of {kind.path}", "a hole in the recording")
@@ -112,6 +113,7 @@ class SealedPart(Part):
         self._file = file
         self.path = file.path
         self.datasets = file.datasets
+        self.crc = file.crc
         head = file.head
         self.bases, self.lengths = head["bases"], head["lengths"]
         kinds = [ArrayKind.from_json(kind) for kind in head["arrays"]]
@@ -119,6 +121,7 @@ class SealedPart(Part):
         self.groups, self.agents = head["groups"], head["agents"]
         self.facts, self.notes = head["facts"], head["notes"]
         self._always: int = head["always"]
+        self._long = {int(row): text.encode() for row, text in head.get("infos", {}).items()}
 
     def always(self, bit: int) -> bool:
         """Tell whether every step here has a row of a group."""
@@ -148,12 +151,11 @@ class SealedPart(Part):
     def infos(self, start: int, stop: int) -> list[bytes]:
         """Give the infos of steps."""
         found: list[bytes] = self._column("steps/info", start, stop).tolist()
+        for row, text in self._long.items():
+            if start <= row < stop:
+                found[row - start] = text
         return found
 
     def pieces(self, kind: ArrayKind, start: int, stop: int) -> Iterator[Piece]:
         """Walk over the chunks of an array."""
         return self._file.pieces(kind.path, start, stop, self.bases[kind.axis])
-
-    def close(self) -> None:
-        """Give the file back."""
-        self._file.close()

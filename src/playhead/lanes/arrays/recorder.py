@@ -110,7 +110,7 @@ class ReelRecorder(Tape):
         self._pool = Pool(config.queue, self.check)
         self._stamps = clock.Stamps(begin.last_ns)
         self._groups, self._agents, self._kinds = begin.groups, begin.agents, begin.kinds
-        self._row, self._written, self._episode = begin.row, begin.row, begin.episode
+        self._written, self._episode = begin.row, begin.episode
         self._rare = {FINALS: begin.finals, PREFIXES: begin.prefixes}  # rows of these axes
         self._bases = {STEPS: begin.row, **self._rare}
         self._is_open = False  # an episode is
@@ -133,6 +133,11 @@ class ReelRecorder(Tape):
     def row(self) -> int:
         """The position of the next step."""
         return self._row
+
+    @property
+    def _row(self) -> int:
+        # Nothing but the append to `_steps` makes a step: an exception of a signal comes before it or behind it.
+        return self._written + len(self._steps)
 
     @property
     def episode(self) -> int:
@@ -237,14 +242,13 @@ class ReelRecorder(Tape):
                 stamp = self._stamps.last = ts_ns
             else:
                 stamp = self._stamp(ts_ns)
-            row = self._row
+            row = self._written + len(self._steps)
             for stage, value in puts:
                 stage.put(row, value)
             place = self._steps_of.get(number, 0) if step is None else step
             flags = (rows.TERMINATED if terminated else 0) | (rows.TRUNCATED if truncated else 0)
-            self._steps.append((stamp, reward, place, self._episode, number, has, flags, info))
-            self._row = row + 1
             self._steps_of[number] = place + 1
+            self._steps.append((stamp, reward, place, self._episode, number, has, flags, info))
             return row
 
     def end(
@@ -267,6 +271,7 @@ class ReelRecorder(Tape):
         with self._lock:
             if not self._is_open:
                 return
+            self.refuse_in_child()
             if ts_ns is not None:
                 self._stamps.last = max(self._stamps.last, ts_ns)
             stamp = self._stamps.last if self._is_timed else self._stamps.next()
@@ -387,9 +392,9 @@ class ReelRecorder(Tape):
         if steps or notes:
             self._open_segment()
             self._append(SAMPLES, ROWS_NUMBER, *rows.pack(self._written, steps, notes))
-            del self._steps[: len(steps)]
-            del self._notes[:noted]
-            self._written = until
+            count = len(steps)
+            # One statement without a call: a signal's exception, or another thread, comes before or behind it.
+            self._steps, self._notes, self._written = self._steps[count:], self._notes[noted:], until
         self._fetched_at = clock.elapsed_ns()
 
     def _until(self, stage: Stage, row: int | None = None) -> int:
@@ -436,16 +441,15 @@ class ReelRecorder(Tape):
         if not self._is_roll_due:
             return
         with self._turn:
-            self._is_roll_due = False
             self._fetch()
+            bases = {STEPS: self._row, **self._rare}
+            self._is_roll_due, self._is_new, self._bases = False, True, bases
             self._journal.roll()
-            self._is_new = True
-            self._bases = {STEPS: self._row, **self._rare}
             for stage in self._declared:
                 stage.rebase(self._bases[stage.kind.axis])
             self._open_segment()
         if self._on_roll is not None and (self._rolling is None or not self._rolling.is_alive()):
-            self._rolling = threading.Thread(target=self._tell, args=(self._on_roll,), daemon=True)
+            self._rolling = threading.Thread(target=self._tell, args=(self._on_roll,))
             self._rolling.start()
 
     def _tell(self, on_roll: Callable[[int], None]) -> None:

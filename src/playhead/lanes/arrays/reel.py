@@ -213,6 +213,7 @@ class Reel:
 
     # -- steps and episodes -----------------------------------------------------------------------------------------
 
+    @_looking_again
     def rows(self, start: int, stop: int) -> NDArray[Any]:
         """Give steps as rows of `ROW`."""
         found = [part.rows(low, high) for part, low, high in self._within(start, stop, STEPS)]
@@ -231,6 +232,7 @@ class Reel:
                 low = max(low, found)
         return range(start, start)
 
+    @_looking_again
     def infos(self, start: int, stop: int) -> list[bytes]:
         """Give the infos of steps, JSON each, nothing where there is none."""
         return [info for part, low, high in self._within(start, stop, STEPS) for info in part.infos(low, high)]
@@ -260,6 +262,7 @@ class Reel:
         """Give the bit of an array in `has`."""
         return 1 << self.groups.index(kind.group)
 
+    @_looking_again
     def present(self, name: str, start: int, stop: int) -> NDArray[np.bool_] | None:
         """Tell which steps have a row of an array; None where all have."""
         kind = self.kind(name)
@@ -345,8 +348,7 @@ class Reel:
         kind = self.kind(name)
         piece = self._piece(kind, position) if kind.row_bytes else None
         if piece is None:
-            value: NDArray[Any] = self.read(name, position, position + 1)[0]
-            return value
+            return self.read(name, position, position + 1).reshape(kind.shape)
         key = (kind.name, piece.path, piece.first)
         kept = self._kept.get(key)
         place = position - piece.first
@@ -358,8 +360,7 @@ class Reel:
             kept = self._kept[key] = _Decoded(piece.first, rows)
             while len(self._kept) > _KEPT_CHUNKS:
                 self._kept.popitem(last=False)
-        copied: NDArray[Any] = kept.rows[place].copy()
-        return copied
+        return kept.rows[place : place + 1].copy().reshape(kind.shape)
 
     def _piece(self, kind: ArrayKind, position: int) -> Piece | None:
         for part, low, high in self._within(position, position + 1, kind.axis):
@@ -370,12 +371,23 @@ class Reel:
         return None
 
     def _within(self, start: int, stop: int, axis: str) -> list[tuple[Part, int, int]]:
+        """Find the parts that hold rows.
+
+        Raises:
+            Damaged: None holds some of them.
+        """
         found = []
+        at = start
         for part in self.parts:
             span = part.span(axis)
-            low, high = max(start, span.start), min(stop, span.stop)
+            low, high = max(at, span.start), min(stop, span.stop)
             if low < high:
+                if low > at:
+                    break
                 found.append((part, low, high))
+                at = high
+        if at < stop:
+            raise Damaged(self.files.journal, f"rows {at} to {stop - 1} of {axis}", "no part that holds them")
         return found
 
     def _refuse_outside(self, name: str, start: int, stop: int, axis: str) -> None:
@@ -438,5 +450,14 @@ def _opened(files: ReelFiles) -> list[Part]:
         return [ForeignPart(files.file)]
     if "parts" not in file.head:
         return [SealedPart(file)]
-    file.close()
-    return [SealedPart(SealedFile(files.part(number))) for number in file.head["parts"]]
+    return [_part(files.part(number), crc) for number, crc in enumerate(file.head["parts"])]
+
+
+def _part(path: Path, crc: int) -> SealedPart:
+    try:
+        file = SealedFile(path)
+    except FileNotFoundError as error:
+        raise Damaged(path, "a part of a replay", "no file", "Restore it from a copy") from error
+    if file.crc != crc:
+        raise Damaged(path, f"the part that was sealed here, with CRC {crc:08x}", f"another, with {file.crc:08x}")
+    return SealedPart(file)

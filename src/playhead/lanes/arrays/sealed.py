@@ -8,6 +8,7 @@ is damaged elsewhere in the file does not concern it. Other programs never look 
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import struct
@@ -23,9 +24,10 @@ from numpy.typing import NDArray
 from playhead import disk, strictjson
 from playhead.errors import Damaged, StoreTooNew
 from playhead.lanes.arrays import codec
-from playhead.lanes.arrays.pieces import Piece
+from playhead.lanes.arrays.pieces import Gone, Piece
 
 VERSION = 1
+OURS = "playhead"  # the root attribute of our files, which are never read without their list of chunks
 SMALL_ROWS = 4096  # of a dataset of small numbers in a chunk
 
 _MAGIC = b"\x89PHREEL\n"
@@ -199,6 +201,14 @@ class SealedWriter:
         for place in range(0, len(values), chunk):
             made.write_rows(place, values[place : place + chunk])
 
+    def put_texts(self, path: str, texts: Sequence[bytes]) -> None:
+        """Make a dataset of texts, each of which takes as much as the longest, chunk by chunk."""
+        width = max(map(len, texts), default=0) or 1
+        chunk = max(1, min(SMALL_ROWS, (1 << 20) // width))
+        made = self.dataset(path, f"S{width}", (), rows=len(texts), chunk=chunk, compression=codec.GZIP)
+        for place in range(0, len(texts), chunk):
+            made.write_rows(place, np.array(texts[place : place + chunk], f"S{width}"))
+
     def finish(self, head: dict[str, Any]) -> None:
         """Put the file in its place, on the medium; the caller syncs the folder.
 
@@ -259,46 +269,53 @@ class SealedFile:
         path: The file.
         head: What it is.
         datasets: By HDF5 path.
+        crc: Of what it says of itself: tells it from any other file.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            self.head, self.datasets = self._load()
-        except BaseException:
-            self.close()
-            raise
+        self._identity: tuple[int, int] | None = None
+        with self._opened() as fd:
+            self.head, self.datasets = self._load(fd)
 
-    def _load(self) -> tuple[dict[str, Any], dict[str, Stored]]:
-        size = os.fstat(self._fd).st_size
-        tail = os.pread(self._fd, _TAIL.size, max(0, size - _TAIL.size))
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[int]:
+        """Open the file for a moment: a reel may have more parts than a process may have files.
+
+        Raises:
+            Gone: Another file has its name by now.
+        """
+        try:
+            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError as error:
+            if self._identity is None:
+                raise
+            raise Gone from error
+        try:
+            found = os.fstat(fd)
+            self._identity = self._identity or (found.st_dev, found.st_ino)
+            if self._identity != (found.st_dev, found.st_ino):
+                raise Gone
+            yield fd
+        finally:
+            os.close(fd)
+
+    def _load(self, fd: int) -> tuple[dict[str, Any], dict[str, Stored]]:
+        size = os.fstat(fd).st_size
+        tail = os.pread(fd, _TAIL.size, max(0, size - _TAIL.size))
         if len(tail) < _TAIL.size or tail[:8] != _MAGIC:
             raise Foreign(self.path, "a list of chunks at its end", "none")
         _, length, crc, version = _TAIL.unpack(tail)
-        frame = os.pread(self._fd, length, size - _TAIL.size - length) if length < size else b""
+        frame = os.pread(fd, length, size - _TAIL.size - length) if length + _TAIL.size <= size else b""
         if crc32(frame) != crc or not frame:
             raise Damaged(self.path, f"a list of chunks with CRC {crc:08x} at its end", f"CRC {crc32(frame):08x}")
         if version != VERSION:
             raise StoreTooNew(f"{self.path} has format {version}; this Playhead knows {VERSION}. Install a later one")
-        whole = codec.expand_all(frame, _MOST_HEAD)
-        (text_size,) = struct.unpack_from("<I", whole)
-        head = strictjson.decode(whole[4 : 4 + text_size])
-        at = 4 + text_size
-        datasets = {}
-        for found in head.pop("datasets"):
-            count = -(-found["rows"] // found["chunk"])
-            table = np.frombuffer(whole, _CHUNK, count, at)
-            at += table.nbytes
-            datasets[found["path"]] = Stored(
-                np.dtype(found["dtype"]),
-                tuple(found["shape"]),
-                found["chunk"],
-                found["rows"],
-                found["codec"],
-                table,
-            )
-        return head, datasets
+        self.crc = crc
+        try:
+            return _unpacked(codec.expand_all(frame, _MOST_HEAD))
+        except (codec.Malformed, struct.error, KeyError, TypeError, ValueError) as error:
+            raise Damaged(self.path, "a list of chunks at its end", str(error)) from error
 
     def pieces(self, path: str, start: int, stop: int, base: int = 0) -> Iterator[Piece]:
         """Walk over the chunks that hold rows of a dataset.
@@ -325,28 +342,42 @@ class SealedFile:
                     str(self.path),
                 )
 
+    def close(self) -> None:
+        """Do nothing: the file is open only while it is read."""
+
     def load(self, path: str, offset: int, size: int, crc: int) -> bytes:
         """Read the bytes of a chunk.
 
         Raises:
             Damaged: They are not those that were written.
         """
-        data = os.pread(self._fd, size, offset)
+        with self._opened() as fd:
+            data = os.pread(fd, size, offset)
         if len(data) != size or (found := crc32(data)) != crc:
             was = f"CRC {found:08x}" if len(data) == size else "the end of the file"
             raise Damaged(self.path, f"a chunk of {path} with CRC {crc:08x} at byte {offset}", was)
         return data
 
-    def close(self) -> None:
-        """Give the file back. Closing twice is fine."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
 
-    def __del__(self) -> None:
-        if getattr(self, "_fd", -1) >= 0:
-            self.close()
+def _unpacked(whole: bytes) -> tuple[dict[str, Any], dict[str, Stored]]:
+    (text_size,) = struct.unpack_from("<I", whole)
+    head = strictjson.decode(whole[4 : 4 + text_size])
+    at = 4 + text_size
+    datasets = {}
+    for found in head.pop("datasets"):
+        count = -(-found["rows"] // found["chunk"])
+        table = np.frombuffer(whole, _CHUNK, count, at)
+        at += table.nbytes
+        datasets[found["path"]] = Stored(
+            np.dtype(found["dtype"]),
+            tuple(found["shape"]),
+            found["chunk"],
+            found["rows"],
+            found["codec"],
+            table,
+        )
+    return head, datasets
 
 
 class Foreign(Damaged):
-    """An HDF5 file that was not sealed here, or was rewritten since."""
+    """A file without our list of chunks: one of another program, or one of ours that is damaged."""

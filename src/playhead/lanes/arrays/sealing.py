@@ -22,8 +22,10 @@ from playhead.lanes.arrays.live import Following, LivePart
 from playhead.lanes.arrays.parts import COLUMNS, Part, SealedPart
 from playhead.lanes.arrays.pieces import fill
 from playhead.lanes.arrays.reel import Reel, find_spans
-from playhead.lanes.arrays.sealed import SealedFile, SealedWriter
+from playhead.lanes.arrays.sealed import OURS, SealedFile, SealedWriter
 from playhead.layout import ReelFiles
+
+_LONG = 1024  # bytes of an info
 
 CONTRACT = "1.0"  # the form of the file that other programs know
 
@@ -79,7 +81,7 @@ def _seal_all(files: ReelFiles, reel: Reel, following: Following, found: Sequenc
     due: list[LivePart] = []
     done: list[LivePart] = []
     for part in found:
-        if damage := following.damage_of(part.segment):
+        if damage := [*following.damage_of(part.segment), *part.losses()]:
             problems += damage
         elif _is_sealed(part, sealed) or not (any(part.lengths.values()) or part.notes):
             done.append(part)
@@ -131,14 +133,15 @@ def write_part(target: Path, reel_id: str, part: LivePart) -> None:
             _copy_array(writer, kind, part, compression)
         span = part.span()
         steps = part.rows(span.start, span.stop)
-        _put_steps(writer, steps, part)
+        infos = _put_steps(writer, steps, part)
         starts, lengths = _episodes(steps["episode"])
         _put_episodes(writer, reel_id, starts, lengths, part.notes)
         _link_same(writer, part.facts)
         _describe(writer, reel_id, len(steps), len(starts))
         always = int(np.bitwise_and.reduce(steps["has"])) if len(steps) else 0
         kinds = list(part.kinds.values())
-        writer.finish(_head(part.bases, part.lengths, kinds, part.groups, part.agents, part.facts, part.notes, always))
+        head = _head(part.bases, part.lengths, kinds, part.groups, part.agents, part.facts, part.notes, always)
+        writer.finish(head | {"infos": infos})
     except BaseException:
         writer.discard()
         raise
@@ -190,9 +193,11 @@ def _copy_array(writer: SealedWriter, kind: ArrayKind, part: LivePart, compressi
             made.write_rows(place, out)
 
 
-def _put_steps(writer: SealedWriter, steps: NDArray[Any], part: LivePart) -> None:
+def _put_steps(writer: SealedWriter, steps: NDArray[Any], part: LivePart) -> dict[str, str]:
+    """Write what is known of steps besides their arrays; give the infos that are too long to lie among the others."""
     done = steps["flags"] != 0
-    writer.put("rewards", steps["reward"].astype("<f4"))
+    with np.errstate(over="ignore"):  # the whole value lies in `steps/rewards`
+        writer.put("rewards", steps["reward"].astype("<f4"))
     writer.put("dones", done)
     for field, path in COLUMNS.items():
         writer.put(path, np.ascontiguousarray(steps[field]))
@@ -202,8 +207,16 @@ def _put_steps(writer: SealedWriter, steps: NDArray[Any], part: LivePart) -> Non
     writer.file["steps/agent"].attrs["names"] = part.agents
     span = part.span()
     infos = part.infos(span.start, span.stop)
-    width = max(map(len, infos), default=0) or 1
-    writer.put("steps/info", np.array(infos, f"S{width}"), compression=codec.GZIP)
+    long = _long_infos(infos)
+    short = [b"" if place in long else info for place, info in enumerate(infos)] if long else infos
+    writer.put_texts("steps/info", short)
+    return {str(span.start + place): info.decode() for place, info in long.items()}
+
+
+def _long_infos(infos: Sequence[bytes]) -> dict[int, bytes]:
+    """Find the few infos that are much longer than the others: all would take as much as the longest."""
+    long = {place: info for place, info in enumerate(infos) if len(info) > _LONG}
+    return long if len(long) <= len(infos) // 50 + 1 else {}
 
 
 def _episodes(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -250,6 +263,7 @@ def _describe(writer: SealedWriter, reel_id: str, steps: int, episodes: int) -> 
     attributes["total_episodes"] = max(1, episodes)
     attributes["created_at"] = clock.local(clock.now_ns()).replace(tzinfo=None).isoformat()
     attributes["version"] = CONTRACT
+    attributes[OURS] = 1
 
 
 # -- several parts ----------------------------------------------------------------------------------------------------
@@ -277,7 +291,7 @@ def _write_view(files: ReelFiles, count: int) -> None:
         writer.put("episodes/lengths", np.array([span.length for span in spans], np.int64))
         _link_same(writer, parts[-1].facts)
         _describe(writer, files.id, parts[-1].span().stop, len(spans))
-        writer.finish({"parts": list(range(count))})
+        writer.finish({"parts": [part.crc for part in parts]})
     except BaseException:
         writer.discard()
         raise

@@ -8,7 +8,7 @@ alone marks rows as written and gives buffers back, and each step of that is one
 from __future__ import annotations
 
 import threading
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -56,7 +56,7 @@ class Pool:
         except IndexError:
             return np.empty(size, np.uint8)
 
-    def hand_over(self, size: int) -> None:
+    def wait_for(self, size: int) -> None:
         """Count a buffer as waiting; wait where there are too many."""
         with self._change:
             if self._waiting + size > min(_FEW * size, self._most):
@@ -69,17 +69,17 @@ class Pool:
     def give_back(self, buffer: NDArray[np.uint8]) -> None:
         """Take a buffer that was written."""
         with self._change:
-            self._waiting -= buffer.size
+            self._waiting = max(0, self._waiting - buffer.size)
             self._free[buffer.size].append(buffer)
             self._change.notify()
 
 
 class _Chunk:
     """A buffer of rows: `start` is the row of its first place, `end` the place behind the last row that was put,
-    `written` the place behind the last that is in the journal.
+    `written` the place behind the last that is in the journal, `next` the chunk that follows, once it is full.
     """
 
-    __slots__ = ("buffer", "bytes", "end", "rows", "start", "written")
+    __slots__ = ("buffer", "bytes", "end", "next", "rows", "start", "written")
 
     def __init__(self, buffer: NDArray[np.uint8], rows: NDArray[Any], start: int) -> None:
         self.buffer = buffer
@@ -88,6 +88,7 @@ class _Chunk:
         self.start = start
         self.end = 0
         self.written = 0
+        self.next: _Chunk | None = None
 
 
 class Stage:
@@ -116,13 +117,12 @@ class Stage:
         self._size = kind.chunk * kind.row_bytes
         self._pool = pool
         self._wake = wake
-        self._full: deque[_Chunk] = deque()
         self.rebase(base)
 
     def rebase(self, base: int) -> None:
         """Begin a new segment; every row before it is written."""
-        self._base = base
-        self._newest = self._new(base)
+        chunk = self._new(base)
+        self._base, self._oldest, self._newest = base, chunk, chunk
 
     def _new(self, start: int) -> _Chunk:
         buffer = self._pool.take(self._size)
@@ -149,18 +149,17 @@ class Stage:
         """Hand the newest chunk over and begin the one of a row."""
         chunk = self._newest
         if chunk.end:
-            self._pool.hand_over(self._size)
-            self._full.append(chunk)
-            self._wake()
-        self._newest = self._new(row - (row - self._base) % self._chunk)
-        return self._newest
+            self._pool.wait_for(self._size)
+        new = self._new(row - (row - self._base) % self._chunk)
+        # One statement without a call: a signal's exception, or another thread, comes before or behind it.
+        chunk.next, self._newest = new, new
+        self._wake()
+        return new
 
     def pending(self, until: int) -> Iterator[Rows]:
         """Walk over the rows that are not written yet, up to a row; one that was given is taken to be written."""
-        chunk = self._newest
-        while self._full and self._full[0].start < until:  # the newest may be handed over between two looks
-            yield from self.full(until)
-            chunk = self._newest
+        yield from self.full(until)
+        chunk = self._oldest
         end = min(chunk.end, until - chunk.start)
         if end > chunk.written:
             yield Rows(chunk.start + chunk.written, chunk.rows[chunk.written : end])
@@ -168,13 +167,13 @@ class Stage:
 
     def full(self, until: int) -> Iterator[Rows]:
         """Walk over the rows of chunks that were handed over and begin before a row: more may come meanwhile."""
-        while self._full and self._full[0].start < until:
-            chunk = self._full[0]
+        while (chunk := self._oldest).next is not None and chunk.start < until:
             if chunk.end > chunk.written:
                 yield Rows(chunk.start + chunk.written, chunk.rows[chunk.written : chunk.end])
                 chunk.written = chunk.end
-            self._full.popleft()
-            self._pool.give_back(chunk.buffer)
+            self._oldest = chunk.next
+            if chunk.end:
+                self._pool.give_back(chunk.buffer)
 
 
 def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:

@@ -42,6 +42,7 @@ class ReelWriter(ReelRecorder):
         crew: Crew | None = None,
     ) -> None:
         self.files = files
+        self._told: set[str] = set()  # of damage
         disk.make_folders(files.folder)
         super().__init__(
             files.journal,
@@ -49,8 +50,8 @@ class ReelWriter(ReelRecorder):
             self._prepare,
             facts=facts,
             stacks=stacks,
-            on_roll=lambda segment: sealing.seal(files, before=segment),
-            on_end=lambda: sealing.seal(files),
+            on_roll=self._seal,
+            on_end=self._seal,
             crew=crew,
         )
 
@@ -59,11 +60,17 @@ class ReelWriter(ReelRecorder):
         """The reel's id, as refs spell it."""
         return self.files.id
 
-    def _prepare(self, segment: int) -> Beginning:
+    def _seal(self, before: int | None = None) -> None:
+        """Seal what there is; a segment that is damaged stays as it is, and is told of once."""
         try:
-            sealing.seal(self.files, before=segment)
+            sealing.seal(self.files, before=before)
         except Damaged as damage:
-            warnings.warn(f"{damage}. The steps that can be read are kept", RuntimeWarning, stacklevel=2)
+            if str(damage) not in self._told:
+                self._told.add(str(damage))
+                warnings.warn(f"{damage}. The steps that can be read are kept", RuntimeWarning, stacklevel=2)
+
+    def _prepare(self, segment: int) -> Beginning:
+        self._seal(segment)
         sealing.make_empty(self.files)
         note_in_index(ReplayFolder(self.files.folder), self.files)
         with contextlib.closing(Reel(self.files)) as reel:
