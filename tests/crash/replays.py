@@ -86,7 +86,7 @@ def _check_steps(store: playhead.Store) -> int:
     for row in rows:
         place = row["row"]
         assert row["reward"] == place / 2
-        assert row["info"] == '{"row":%d}' % place
+        assert row["info"] == f'{{"row":{place}}}'
         assert row["action"] == place % 5
         assert store.resolve(f"h5://played/observations/{place}")[0] == place
         assert (row["frame_ref"] is None) == (place % 3 == 0)
