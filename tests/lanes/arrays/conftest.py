@@ -4,4 +4,4 @@ from __future__ import annotations
 
 import pytest
 
-pytest.register_assert_rewrite("tests.lanes.arrays.reels")
+pytest.register_assert_rewrite("tests.lanes.arrays.reels", "tests.lanes.arrays.marks", "tests.lanes.arrays.damage")

@@ -260,3 +260,20 @@ class Recording:
             assert sorted(names) == sorted(expected)
             for name, value in expected.items():
                 assert_same(reel.read(name, row, row + 1, axis=axis)[0], value, (axis, name))
+
+
+def quiet(**options: Any) -> ReplayConfig:
+    return ReplayConfig(**{"interval": FOR_EVER, "chunk": 4, **options})
+
+
+def assert_live_and_sealed(recording: Recording) -> None:
+    """Read what is in the journal, seal it, and read it from the file, with a reel that was open before too."""
+    recording.flush()
+    following = Reel(recording.files)
+    recording.assert_whole(following)
+    recording.close()
+    assert not recording.files.journal.exists()
+    following.refresh()
+    recording.assert_whole(following)
+    recording.assert_whole()
+    following.close()

@@ -132,6 +132,21 @@ def test_a_reader_stays_with_a_recording_that_is_broken_off_twice(tmp_path: Path
     recording.assert_whole(following)
 
 
+def test_the_beginning_of_an_episode_alone_in_a_segment(tmp_path: Path) -> None:
+    """Bug: a part without steps is not counted, the next one is written over it, and the episode is gone."""
+    recording = Recording(reel_in(tmp_path), config(segment_bytes=1))
+    for number in range(3):
+        recording.begin({"seed": number})
+        recording.flush()
+        recording.writer.writer.run_now()  # now the segment is full
+        recording.step({"actions": np.array(number)})
+        recording.close()
+        recording.assert_whole()
+        recording.resume()
+    recording.close()
+    recording.assert_whole()
+
+
 def test_an_array_that_comes_back_in_a_later_part(tmp_path: Path) -> None:
     recording = Recording(reel_in(tmp_path), config(segment_bytes=1 << 20))
     for name in ("frames", "observations", "frames", "late"):
