@@ -35,7 +35,7 @@ def preload(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )  # fmt: skip
 @pytest.mark.parametrize("what", ["runs", "replays"])
 def test_no_promise_breaks(preload: Path, what: str, mode: str, code: str) -> None:
-    share = SHARE / 6 if what == "replays" and SHARE < 1 else SHARE  # its changes are many
+    share = SHARE / 12 if what == "replays" and SHARE < 1 else SHARE  # its changes are many
     stride = max(1, round(1 / share))
     offset = hash((mode, code)) % stride if SHARE >= 1 else (len(mode) * 3 + len(code)) % stride
     command = [sys.executable, "-m", "tests.crash.campaign", what, mode, code, str(stride), str(offset)]
