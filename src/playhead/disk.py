@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 TEMPORARY_SUFFIX = ".tmp"
+_MOST_OF_NAME = 32
 _MOST_BUFFERS = 1024  # what the kernel takes in one call
 
 StrPath = str | os.PathLike[str]
@@ -93,7 +94,17 @@ def temporary_beside(path: StrPath) -> Path:
     """Name a file that no other writer names, in the folder of `path`, hidden from readers."""
     path = Path(path)
     # The name is cut so that a long one stays within the 255 bytes of common file systems.
-    return path.with_name(f".{path.name[:32]}.{os.getpid()}-{os.urandom(4).hex()}{TEMPORARY_SUFFIX}")
+    return path.with_name(f".{path.name[:_MOST_OF_NAME]}.{os.getpid()}-{os.urandom(4).hex()}{TEMPORARY_SUFFIX}")
+
+
+def sweep(path: StrPath) -> None:
+    """Remove what crashes left of writing a file that nobody but the caller writes; gone ones are fine."""
+    path = Path(path)
+    if len(path.name) > _MOST_OF_NAME or not path.parent.is_dir():  # a cut name may be that of another file
+        return
+    for name in os.listdir(path.parent):
+        if is_temporary(name) and name.rpartition(".")[0].rpartition(".")[0] == f".{path.name}":
+            remove(path.parent / name)
 
 
 def is_temporary(name: str) -> bool:

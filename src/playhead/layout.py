@@ -346,6 +346,11 @@ class ReelFiles:
         """Name a sealed part."""
         return self.parts / f"{number:04}{_REEL}"
 
+    def next_parts(self) -> list[Path]:
+        """Name the parts that exist, and the one that comes next."""
+        count = sum(1 for _ in self.parts.glob(f"[0-9]*{_REEL}")) if self.parts.is_dir() else 0
+        return [self.part(number) for number in range(count + 1)]
+
     def exist(self) -> bool:
         """Tell whether anything of the reel is there."""
         return self.file.exists() or self.journal.exists()

@@ -65,11 +65,12 @@ def _looking_again(method: _Method) -> _Method:
 
     @wraps(method)
     def patient(reel: Reel, *arguments: Any, **options: Any) -> Any:
-        try:
-            return method(reel, *arguments, **options)
-        except Gone:
-            reel.refresh()
-            return method(reel, *arguments, **options)
+        for _ in range(_PATIENCE):
+            try:
+                return method(reel, *arguments, **options)
+            except Gone:
+                reel.refresh()
+        return method(reel, *arguments, **options)
 
     return cast("_Method", patient)
 
@@ -148,7 +149,8 @@ class Reel:
         self._live = [
             part
             for part in found
-            if any(part.lengths.values()) and (part.bases[STEPS] >= end or part.bases[STEPS] not in sealed)
+            if any(part.lengths.values()) or part.notes
+            if part.bases[STEPS] >= end or part.bases[STEPS] not in sealed
         ]
 
     @property
@@ -187,7 +189,7 @@ class Reel:
     @property
     def groups(self) -> list[str]:
         """The bits of `has`."""
-        return max((part.groups for part in self.parts), key=len, default=list(GROUPS))
+        return max([list(GROUPS), *(part.groups for part in self.parts)], key=len)
 
     @property
     def agents(self) -> list[str]:

@@ -17,7 +17,7 @@ from playhead import clock, disk, strictjson
 from playhead.errors import Damaged, NotFound
 from playhead.journal.segment import path_of
 from playhead.lanes.arrays import codec, rows
-from playhead.lanes.arrays.kind import FINALS, PREFIXES, STEPS, ArrayKind
+from playhead.lanes.arrays.kind import FINALS, GROUPS, PREFIXES, STEPS, ArrayKind
 from playhead.lanes.arrays.live import Following, LivePart
 from playhead.lanes.arrays.parts import COLUMNS, Part, SealedPart
 from playhead.lanes.arrays.pieces import fill
@@ -39,7 +39,7 @@ def make_empty(files: ReelFiles) -> None:
     try:
         _describe(writer, files.id, 0, 0)
         nothing = dict.fromkeys((STEPS, FINALS, PREFIXES), 0)
-        writer.finish(_head(nothing, nothing, [], [], [], {}, [], 0))
+        writer.finish(_head(nothing, nothing, [], list(GROUPS), [], {}, [], 0))
     except BaseException:
         writer.discard()
         raise
@@ -76,14 +76,14 @@ def seal(files: ReelFiles, *, before: int | None = None) -> None:
 
 def _seal_all(files: ReelFiles, reel: Reel, following: Following, found: Sequence[LivePart]) -> list[Damaged]:
     """Seal segments and remove them; give what is wrong with those that stay."""
-    sealed = [part for part in reel.parts if any(part.lengths.values())]
+    sealed = [part for part in reel.parts if _holds_anything(part)]
     problems: list[Damaged] = []
     due: list[LivePart] = []
     done: list[LivePart] = []
     for part in found:
         if damage := [*following.damage_of(part.segment), *part.losses()]:
             problems += damage
-        elif _is_sealed(part, sealed) or not (any(part.lengths.values()) or part.notes):
+        elif _is_sealed(part, sealed) or not _holds_anything(part):
             done.append(part)
         else:
             due.append(part)
@@ -94,7 +94,11 @@ def _seal_all(files: ReelFiles, reel: Reel, following: Following, found: Sequenc
 
 
 def _is_sealed(part: LivePart, sealed: Sequence[Part]) -> bool:
-    return any(known.bases == part.bases and known.lengths == part.lengths for known in sealed)
+    return any((known.bases, known.lengths, known.notes) == (part.bases, part.lengths, part.notes) for known in sealed)
+
+
+def _holds_anything(part: Part) -> bool:
+    return bool(any(part.lengths.values()) or part.notes)
 
 
 def _write_parts(

@@ -70,6 +70,9 @@ class ReelWriter(ReelRecorder):
                 warnings.warn(f"{damage}. The steps that can be read are kept", RuntimeWarning, stacklevel=2)
 
     def _prepare(self, segment: int) -> Beginning:
+        disk.sweep(self.files.file)  # the journal is ours, so that nobody else seals
+        for part in self.files.next_parts():
+            disk.sweep(part)
         self._seal(segment)
         sealing.make_empty(self.files)
         note_in_index(ReplayFolder(self.files.folder), self.files)
