@@ -88,7 +88,8 @@ class Cursor:
                 show(position, picture)
 
 
-_turn = threading.Lock()
+# Taken again by the thread that has it, where garbage is collected meanwhile and `forget` is called for it.
+_turn = threading.RLock()
 _idle: list[Cursor] = []
 _left_behind: list[object] = []
 
@@ -122,7 +123,7 @@ def _begin_anew_in_child() -> None:
     # A decoder may have been at work in another thread of the parent: its copy here is neither used nor freed.
     global _turn, _idle
     _left_behind.append(_idle)
-    _turn, _idle = threading.Lock(), []
+    _turn, _idle = threading.RLock(), []
 
 
 os.register_at_fork(after_in_child=_begin_anew_in_child)
