@@ -103,7 +103,7 @@ def test_failing_at_each_change(
 
 
 def test_what_a_crash_left_half_written_is_removed(tmp_path: Path, changes: list[Operation]) -> None:
-    """Bug: a file that was being sealed stays for ever, hidden, as large as a segment."""
+    """Was a bug: a file that was being sealed stays for ever, hidden, as large as a segment."""
     drafts = drafts_in(changes)
     left_behind = 0
     for n in drafts[20 :: len(drafts) // 6]:

@@ -84,7 +84,7 @@ class Records:
 
 
 def test_a_flipped_bit_costs_at_most_what_its_record_holds(victim: Victim) -> None:
-    """Bugs: the kind, the number and the rows of a record are believed unchecked, so that others cannot be read; and
+    """Were bugs: the kind, the number and the rows of a record are believed unchecked, so that others cannot be read; and
     a final observation whose record is lost is read as zeros.
     """
     records, chance = Records(victim), random.Random(1)
@@ -126,7 +126,7 @@ def test_junk_behind_the_last_record_costs_nothing(victim: Victim, junk: bytes) 
 
 
 def test_a_segment_that_is_missing_is_noticed(victim: Victim) -> None:
-    """Bug: where one in the middle is missing, its rows are read as whatever lies in memory."""
+    """Was a bug: where one in the middle is missing, its rows are read as whatever lies in memory."""
     records, paths = Records(victim), segments(victim)
     for path in paths:
         with victim.replaced(path, None):
@@ -186,7 +186,7 @@ def go_on(victim: Victim, count: int) -> tuple[int, int]:
 
 
 def test_recording_goes_on_behind_damage(victim: Victim) -> None:
-    """Bugs: once a segment could not be sealed, every roll raises its damage at the next step and every close again;
+    """Were bugs: once a segment could not be sealed, every roll raises its damage at the next step and every close again;
     and segments that were sealed and removed behind it count as missing, so that whole ones are not sealed either.
     """
     records, chance = Records(victim), random.Random(5)
@@ -224,7 +224,7 @@ def assert_still_right(victim: Victim, reel: Reel, what: str, row: int) -> None:
 
 @pytest.mark.parametrize("where", ["in what the lane says of the record", "in its data"])
 def test_a_warning_says_that_something_was_damaged(victim: Victim, where: str) -> None:
-    """Bug: a record whose kind or number is damaged is passed over when it is sealed, and its rows are zero then."""
+    """Was a bug: a record whose kind or number is damaged is passed over when it is sealed, and its rows are zero then."""
     position = next(position for position, held in Records(victim).held if ("frames", 3) in held and len(held) < 3)
     byte = position.offset + 24 + (1 if where.startswith("in what") else HEAD.size + RECORD.size + 3)
     with victim.flipped(segments(victim)[position.segment], byte * 8):

@@ -103,7 +103,7 @@ def test_a_flipped_bit_elsewhere_in_the_hdf5_costs_us_nothing(whole: Victim) -> 
 
 
 def test_every_flipped_bit_in_the_list_of_chunks_is_noticed(whole: Victim) -> None:
-    """Bug: in the magic it is not noticed: the file is taken for one of another program, with other times and ends."""
+    """Was a bug: in the magic it is not noticed: the file is taken for one of another program, with other times and ends."""
     path = whole.files.file
     data = whole.bytes_of(path)
     listed = list_of_chunks(data)
@@ -133,7 +133,7 @@ def assert_refused_or_right(victim: Victim) -> None:
 
 
 def test_a_file_that_is_cut_off_anywhere(whole: Victim) -> None:
-    """Bug: where only the list of chunks is cut, the file is taken for one of another program."""
+    """Was a bug: where only the list of chunks is cut, the file is taken for one of another program."""
     path, chance = whole.files.file, random.Random(3)
     data = whole.bytes_of(path)
     listed = list_of_chunks(data)
@@ -146,7 +146,7 @@ def test_a_file_that_is_cut_off_anywhere(whole: Victim) -> None:
 
 @pytest.mark.parametrize("junk", [b"\0", b"x" * 23, bytes(4096), random.Random(1).randbytes(5000)], ids=len)
 def test_junk_behind_the_last_byte(whole: Victim, junk: bytes) -> None:
-    """Bug: as above."""
+    """Was a bug: as above."""
     whole.write(whole.files.file, whole.bytes_of(whole.files.file) + junk)
     assert_refused_or_right(whole)
 
@@ -160,7 +160,7 @@ def test_an_empty_file_and_one_that_is_something_else(whole: Victim) -> None:
 
 @pytest.mark.parametrize("claim", [0, 1, TAIL, -25, -24, -23, -1, 1 << 40, (1 << 64) - 1])
 def test_a_tail_that_lies_about_the_size_of_the_list(whole: Victim, claim: int) -> None:
-    """Bug: a size just below that of the file asks the kernel for bytes before the first."""
+    """Was a bug: a size just below that of the file asks the kernel for bytes before the first."""
     data = bytearray(whole.bytes_of(whole.files.file))
     struct.pack_into("<Q", data, len(data) - TAIL + 8, claim if claim >= 0 else len(data) + claim)
     whole.write(whole.files.file, data)
@@ -170,7 +170,7 @@ def test_a_tail_that_lies_about_the_size_of_the_list(whole: Victim, claim: int) 
 
 @pytest.mark.parametrize("frame", [b"", b"not a frame", bytes(40)], ids=["nothing", "text", "zeros"])
 def test_a_list_with_a_good_checksum_that_is_nonsense(whole: Victim, frame: bytes) -> None:
-    """A file may come from anybody. Bug: an error of the decoder comes through."""
+    """A file may come from anybody. Was a bug: an error of the decoder comes through."""
     path, data = whole.files.file, whole.bytes_of(whole.files.file)
     magic = data[len(data) - TAIL : len(data) - TAIL + 8]
     tail = struct.pack("<8sQII", magic, len(frame), crc32(frame), 1)
@@ -204,7 +204,7 @@ def test_swapped_chunks_are_noticed(whole: Victim) -> None:
 
 
 def test_a_part_that_is_missing_is_named(in_parts: Victim) -> None:
-    """Bug: FileNotFoundError."""
+    """Was a bug: FileNotFoundError."""
     for number in range(3):
         with (
             in_parts.replaced(in_parts.files.part(number), None),
@@ -223,7 +223,7 @@ def test_swapped_parts_read_right_or_not_at_all(in_parts: Victim) -> None:
 
 
 def test_a_part_twice_in_place_of_another(in_parts: Victim) -> None:
-    """Bug: rows that no part holds are read as whatever lies in memory, and steps come twice."""
+    """Was a bug: rows that no part holds are read as whatever lies in memory, and steps come twice."""
     parts = [in_parts.files.part(number) for number in range(3)]
     for one, other in ((0, 1), (1, 2), (0, 2), (2, 0), (1, 0)):
         in_parts.write(parts[one], in_parts.bytes_of(parts[other]))
@@ -232,7 +232,7 @@ def test_a_part_twice_in_place_of_another(in_parts: Victim) -> None:
 
 
 def test_a_part_of_another_reel(in_parts: Victim, tmp_path: Path) -> None:
-    """Bug: a part does not say to which reel it belongs, and the steps of another are read."""
+    """Was a bug: a part does not say to which reel it belongs, and the steps of another are read."""
     other = Recording(reel_in(tmp_path, "other"), in_parts.recording.config)
     record(other, 7, salt=100)
     other.close()
@@ -251,7 +251,7 @@ def test_damage_to_one_part_leaves_the_others(in_parts: Victim) -> None:
 
 
 def test_damage_to_the_view_of_all_parts(in_parts: Victim) -> None:
-    """Bug: as above, where the list of chunks is not found."""
+    """Was a bug: as above, where the list of chunks is not found."""
     path, chance = in_parts.files.file, random.Random(6)
     data = in_parts.bytes_of(path)
     for cut in {0, 10, len(data) // 2, list_of_chunks(data).start, len(data) - 10, len(data) - 1}:

@@ -160,7 +160,7 @@ print(json.dumps(counted))
 @needs_golden
 @pytest.mark.parametrize("kind", ["flip", "scribble", "cut"])
 def test_a_damaged_file_is_read_or_refused(tmp_path: Path, kind: str) -> None:
-    """Bug: several errors of h5py come through.
+    """Was a bug: several errors of h5py come through.
 
     Numbers that the other program did not compress have no checksum: nobody can tell that they are damaged.
     """

@@ -53,7 +53,7 @@ with disk.hooked(slow):
 
 @pytest.mark.parametrize("how", ["at its end", "raising"])
 def test_a_program_that_ends_while_a_segment_is_sealed_does_end(tmp_path: Path, how: str) -> None:
-    """Bug: the thread that seals is ended in the middle of HDF5, whose lock it holds, and the program hangs for ever."""
+    """Was a bug: the thread that seals is ended in the middle of HDF5, whose lock it holds, and the program hangs for ever."""
     command = [sys.executable, "-c", ENDING, str(tmp_path), how]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
@@ -193,7 +193,7 @@ def step_under_ctrl_c(writer: ReelWriter, n: int, mark: int, recorded: dict[int,
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="knows the instructions of Python 3.11")
 def test_ctrl_c_leaves_whole_steps_wherever_it_comes(tmp_path: Path) -> None:
-    """Bug: behind the append to `_steps`, and in `_fetch`, it lets rows and arrays slip apart."""
+    """Was a bug: behind the append to `_steps`, and in `_fetch`, it lets rows and arrays slip apart."""
     writer = ReelWriter(files := reel_in(tmp_path), ReplayConfig(interval=FOR_EVER, chunk=4))
     recorded: dict[int, int] = {}
     for n in range(2000):

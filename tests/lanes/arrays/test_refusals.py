@@ -64,7 +64,7 @@ WRONG: dict[str, tuple[type[Exception], dict[str, Any]]] = {
     "a name that is taken": (BadName, {"rewards": np.zeros(2)}),
     "an empty name": (BadName, {"": np.zeros(2)}),
     "a name that is no text": (BadName, {7: np.zeros(2)}),  # type: ignore[dict-item]
-    # Bugs from here on: each is recorded as another value than was given.
+    # Were bugs from here on: each was recorded as another value than was given.
     "longer bytes, not as an array": (WrongType, {"texts": b"abcd"}),
     "a list of numbers that do not fit": (WrongType, {"small": [300]}),
     "a number for a flag": (WrongType, {"flags": 2}),
@@ -149,7 +149,7 @@ def test_the_parts_of_a_group_come_together(tmp_path: Path) -> None:
     recording.assert_whole()
 
 
-# Bugs: each of these is taken at once, and then every flush and the close fail for ever, with all steps since the last.
+# Were bugs: each of these is taken at once, and then every flush and the close fail for ever, with all steps since the last.
 POISON: dict[str, dict[str, Any]] = {
     "an info that is text": {"info": '{"a": 1}'},
     "no info": {"info": None},
@@ -175,7 +175,7 @@ def test_a_step_that_cannot_be_written_is_refused_when_it_is_given(tmp_path: Pat
 def test_facts_that_are_not_json_are_refused_when_they_are_given(
     tmp_path: Path, facts: dict[str, Any], where: str
 ) -> None:
-    """Bug: they are taken, and then nothing can be written any more."""
+    """Was a bug: they are taken, and then nothing can be written any more."""
     files = reel_in(tmp_path)
     if where == "writer":
         with pytest.raises(PlayheadError):
@@ -193,7 +193,7 @@ def test_facts_that_are_not_json_are_refused_when_they_are_given(
 
 
 def test_whole_numbers_of_every_type_of_numpy_keep_their_value(tmp_path: Path) -> None:
-    """Bug: a NumPy whole number is taken for one of Python, and uint64 is refused."""
+    """Was a bug: a NumPy whole number is taken for one of Python, and uint64 is refused."""
     writer = ReelWriter(files := reel_in(tmp_path), ReplayConfig(interval=FOR_EVER))
     given = {"a": np.uint64((1 << 64) - 1), "b": np.int64(-(1 << 63)), "c": np.uint32(1 << 31), "d": np.int8(-5)}
     writer.step(given, 0, False, False)
@@ -203,7 +203,7 @@ def test_whole_numbers_of_every_type_of_numpy_keep_their_value(tmp_path: Path) -
 
 
 def test_a_number_that_float32_cannot_hold(tmp_path: Path) -> None:
-    """Bug: it becomes infinite, with a warning of NumPy."""
+    """Was a bug: it becomes infinite, with a warning of NumPy."""
     recording = Recording(reel_in(tmp_path))
     recording.step({**sample(0), "x": np.zeros((), np.float32)})
     assert_refused(recording, WrongType, lambda: recording.writer.step({"x": 1e300}, 0, False, False))

@@ -63,7 +63,7 @@ def test_every_level(tmp_path: Path, codec: str | None, level: int) -> None:
 
 @pytest.mark.parametrize("dtype", ["i4", "f8", "?", "S9"])
 def test_a_row_without_dimensions_is_an_array(tmp_path: Path, dtype: str) -> None:
-    """Bug: `row` gives a NumPy scalar, which for bytes has another type than the array."""
+    """Was a bug: `row` gives a NumPy scalar, which for bytes has another type than the array."""
     recording = Recording(reel_in(tmp_path))
     recording.step({"x": patterned(3, (), dtype)})
     for end in (recording.flush, recording.close):
@@ -74,7 +74,7 @@ def test_a_row_without_dimensions_is_an_array(tmp_path: Path, dtype: str) -> Non
 
 
 def test_special_floats(tmp_path: Path) -> None:
-    """Bug: a reward that float32 cannot hold makes sealing warn, which a strict program takes for an error."""
+    """Was a bug: a reward that float32 cannot hold makes sealing warn, which a strict program takes for an error."""
     recording = Recording(reel_in(tmp_path))
     values = [np.nan, -np.nan, np.inf, -np.inf, -0.0, 5e-324, np.finfo("f8").max]
     for value in values:
@@ -144,7 +144,7 @@ def test_numbers_lists_and_scalars_are_arrays_too(tmp_path: Path) -> None:
 
 
 def test_rows_without_a_value(tmp_path: Path) -> None:
-    """An observation space may have a part of size 0. Bug: sealing raises ValueError, and then no close succeeds."""
+    """An observation space may have a part of size 0. Was a bug: sealing raises ValueError, and then no close succeeds."""
     recording = Recording(reel_in(tmp_path))
     for number in range(6):
         recording.step({"x": np.zeros((0, 3), np.float32), "actions": np.array(number)})

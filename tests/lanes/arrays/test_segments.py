@@ -112,7 +112,7 @@ def test_recording_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
 
 
 def test_a_reader_stays_with_a_recording_that_is_broken_off_twice(tmp_path: Path) -> None:
-    """Bug: all segments are sealed and removed, the new one has no header yet, and the next writer begins another
+    """Was a bug: all segments are sealed and removed, the new one has no header yet, and the next writer begins another
     journal in the same folder, which a reader who knows the first takes for a stranger.
     """
     recording = Recording(reel_in(tmp_path), config())
@@ -133,7 +133,7 @@ def test_a_reader_stays_with_a_recording_that_is_broken_off_twice(tmp_path: Path
 
 
 def test_the_beginning_of_an_episode_alone_in_a_segment(tmp_path: Path) -> None:
-    """Bug: a part without steps is not counted, the next one is written over it, and the episode is gone."""
+    """Was a bug: a part without steps is not counted, the next one is written over it, and the episode is gone."""
     recording = Recording(reel_in(tmp_path), config(segment_bytes=1))
     for number in range(3):
         recording.begin({"seed": number})
@@ -209,7 +209,7 @@ def test_two_writers_of_one_reel(tmp_path: Path) -> None:
 
 
 def test_several_reels_share_one_thread(tmp_path: Path) -> None:
-    """Bug: a round that is under way while one of them closes works on with a closed journal, and the others raise."""
+    """Was a bug: a round that is under way while one of them closes works on with a closed journal, and the others raise."""
     crew = Crew(0.01)
     recordings = [Recording(reel_in(tmp_path, f"run.{k}"), config(interval=0.02), crew=crew) for k in range(1, 5)]
     for number in range(60):
@@ -226,7 +226,7 @@ def test_several_reels_share_one_thread(tmp_path: Path) -> None:
 
 
 def test_more_parts_than_files_may_be_open(tmp_path: Path) -> None:
-    """Bug: sealing and reading open all parts at once, and a run that is resumed often can be neither then."""
+    """Was a bug: sealing and reading open all parts at once, and a run that is resumed often can be neither then."""
     recording = Recording(reel_in(tmp_path))
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     in_use = len(list(Path("/proc/self/fd").iterdir()))

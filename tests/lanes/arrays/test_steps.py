@@ -53,6 +53,19 @@ def test_an_array_that_first_appears_at_step_500(tmp_path: Path, chunk: int | No
     assert_live_and_sealed(recording)
 
 
+def test_an_array_of_which_no_step_is_known_yet(tmp_path: Path) -> None:
+    """Bug: it is declared at once, and its group is noted with the next steps; between the two, ValueError."""
+    recording = Recording(reel_in(tmp_path))
+    recording.step({"actions": np.array(1)})
+    recording.flush()
+    recording.step({"actions": np.array(2), "late": patterned(2, (2,), "f4")})
+    reel = Reel(recording.files)
+    assert reel.length == 1
+    assert reel.row("late", 0) is None
+    recording.assert_steps(reel, 0, 1)
+    assert_live_and_sealed(recording)
+
+
 def test_steps_without_any_array(tmp_path: Path) -> None:
     recording = Recording(reel_in(tmp_path))
     for number in range(10):
@@ -158,7 +171,7 @@ def test_the_facts_of_a_reel(tmp_path: Path) -> None:
 
 
 def test_one_large_info_among_small_ones(tmp_path: Path) -> None:
-    """Bug: every info takes as much as the largest; sealing 20,000 steps with one of 1 MB asks for 20 GB."""
+    """Was a bug: every info takes as much as the largest; sealing 20,000 steps with one of 1 MB asks for 20 GB."""
     recording = Recording(reel_in(tmp_path))
     for number in range(2000):
         recording.step({}, info=b"x" * 200_000 if number == 7 else b"{}")

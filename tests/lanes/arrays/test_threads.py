@@ -90,7 +90,7 @@ def test_flush_close_and_reading_while_threads_record(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["zstd", "gzip", "lzf", "none"])
 def test_codecs_in_threads(name: str) -> None:
-    """Bug: LZF goes through an HDF5 file in memory of one name, which two threads cannot have open at once."""
+    """Was a bug: LZF goes through an HDF5 file in memory of one name, which two threads cannot have open at once."""
     rows = noise(1, (4, 300)) // 8
 
     def work(_: int) -> None:
@@ -143,7 +143,7 @@ def test_recording_waits_for_a_slow_disk_and_loses_nothing(tmp_path: Path, queue
 def test_what_waits_is_in_the_journal_in_time_however_fast_the_recording(tmp_path: Path) -> None:
     """Frames that compress badly come faster than they can be written: steps must be safe all the same.
 
-    Bug: the background goes on with full chunks as long as there are any, and never writes the steps that name them.
+    Was a bug: the background goes on with full chunks as long as there are any, and never writes the steps that name them.
     """
     config = ReplayConfig(interval=0.4, queue=4 << 20, level=9)
     writer = ReelWriter(files := reel_in(tmp_path), config)

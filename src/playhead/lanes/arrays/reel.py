@@ -189,7 +189,7 @@ class Reel:
     @property
     def groups(self) -> list[str]:
         """The bits of `has`."""
-        return max([list(GROUPS), *(part.groups for part in self.parts)], key=len)
+        return max([*(part.groups for part in self.parts), list(GROUPS)], key=len)
 
     @property
     def agents(self) -> list[str]:
