@@ -46,6 +46,7 @@ with disk.hooked(slow):
         writer.flush()
         writer.writer.run_now()
     if sys.argv[2] == "raising":
+        time.sleep(0.3)  # until the sealing has begun
         raise KeyboardInterrupt
     sys.stdin.read(1)  # the test waits for the sealing to begin
 """

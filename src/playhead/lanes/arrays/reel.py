@@ -262,7 +262,8 @@ class Reel:
 
     def bit(self, kind: ArrayKind) -> int:
         """Give the bit of an array in `has`."""
-        return 1 << self.groups.index(kind.group)
+        groups = self.groups  # a new array is declared before the step that says which group it is of
+        return 1 << groups.index(kind.group) if kind.group in groups else 0
 
     @_looking_again
     def present(self, name: str, start: int, stop: int) -> NDArray[np.bool_] | None:
