@@ -313,6 +313,7 @@ class Draft(io.RawIOBase):
         self.target = Path(target)
         self._path = temporary_beside(target)
         self._fd = -1
+        self._pid = os.getpid()
         _before("create", self._path)
         self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
 
@@ -364,6 +365,7 @@ class Draft(io.RawIOBase):
         except OSError:
             self.discard()
             raise
+        self._pid = 0
         if durable and named:
             sync_folder(self.target.parent)
 
@@ -371,6 +373,12 @@ class Draft(io.RawIOBase):
         """Remove what was written. Discarding twice is fine."""
         self._let_go()
         _discard(self._path)
+        self._pid = 0
+
+    def __del__(self) -> None:
+        # A signal's exception may come before whoever made the draft could see to it.
+        if getattr(self, "_pid", 0) == os.getpid():
+            self.discard()
 
     def close(self) -> None:
         """Do nothing: libraries close what they were given, and `commit` comes after."""

@@ -208,11 +208,12 @@ def test_episodes_that_begin_without_a_reset_have_their_whole_first_stack(store:
 def test_memory_that_does_not_lie_in_a_row_is_compared_all_the_same() -> None:
     frames = np.random.default_rng(0).normal(size=(9, 5, 4))
     stack = Stack(spaces.Box(-9, 9, (3, 4, 5), np.float64))
+    kept: dict[str, Any] = {}
     for start in range(5):
-        stack.keep(frames[start : start + 3].transpose(0, 2, 1))
-        assert np.array_equal(stack.arrays["observations"], frames[start + 2].T)
+        stack.keep(frames[start : start + 3].transpose(0, 2, 1), kept)
+        assert np.array_equal(kept["observations"], frames[start + 2].T)
         assert np.array_equal(stack.prefixes["observations"], frames[start : start + 2].transpose(0, 2, 1))
     with pytest.raises(WrongType, match="does not go on"):
-        stack.keep(frames[5:8].transpose(0, 2, 1) + 1)
+        stack.keep(frames[5:8].transpose(0, 2, 1) + 1, kept)
     stack.restart()
-    stack.keep(frames[0:3].transpose(0, 2, 1))
+    stack.keep(frames[0:3].transpose(0, 2, 1), kept)

@@ -12,8 +12,9 @@ import numpy as np
 from playhead.errors import NotFound, PlayheadError
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.kind import FINALS
-from playhead.lanes.arrays.recorder import Beginning, ReelRecorder
+from playhead.lanes.arrays.recorder import ReelRecorder
 from playhead.lanes.arrays.reel import Reel
+from playhead.lanes.arrays.reeltape import Beginning
 from playhead.lanes.arrays.sealing import make_empty
 from tests.lanes.arrays.reels import FOR_EVER, Recording, noise, patterned, reel_in
 

@@ -14,8 +14,8 @@ import pytest
 
 from playhead.errors import Damaged
 from playhead.journal import JournalReader, Position
-from playhead.lanes.arrays.recorder import RECORD, ROWS_NUMBER
 from playhead.lanes.arrays.reel import Reel
+from playhead.lanes.arrays.reeltape import RECORD, ROWS_NUMBER
 from playhead.lanes.arrays.rows import unpack
 from playhead.lanes.arrays.writer import ReelWriter
 from playhead.tape import DECLARATION, HEAD

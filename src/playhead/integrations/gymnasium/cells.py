@@ -1,4 +1,4 @@
-"""Arrays that hold one value of a space, from when it is seen until the step that it belongs to is recorded.
+"""Values of a space as arrays that nobody else holds, one for each leaf.
 
 What an environment gave is copied at once: it may write its next observation into the same memory, and its caller may
 do with it what he likes.
@@ -18,53 +18,52 @@ from playhead.errors import WrongShape, WrongType
 if TYPE_CHECKING:
     from gymnasium import Space
 
-Keep = Callable[[Any], None]
+Arrays = dict[str, Any]
+Keep = Callable[[Any, Arrays], None]
 
 _BYTES_PER_CHARACTER = 4  # of UTF-8, at most
 _SMALL = 1 << 31
-_LARGE, _HUGE = 1 << 12, 1 << 20  # bytes
 
 
 class Cells:
-    """Holds a value of a space as arrays, one for each leaf.
+    """Takes values of a space apart.
 
     Args:
         space: The space.
         description: What `spaces.describe` says of it.
 
     Attributes:
-        arrays: The arrays by name; always the same ones.
-        keep: Takes the next value. It raises `WrongShape` or `WrongType` where that is not one of the space.
+        names: The names of the arrays.
+        keep: Takes a value, and puts its arrays into a dict by their names. It raises `WrongShape` or `WrongType` where
+            the value is not one of the space.
     """
 
-    __slots__ = ("arrays", "keep")
+    __slots__ = ("keep", "names")
 
     def __init__(self, space: Space[Any], description: Mapping[str, Any]) -> None:
-        self.arrays: dict[str, NDArray[Any]] = {}
-        self.keep: Keep = _keeper(space, description, self.arrays)
+        self.names: list[str] = []
+        self.keep: Keep = _keeper(space, description, self.names)
 
     def restart(self) -> None:
         """Hear that an episode begins."""
 
 
-def _keeper(space: Any, description: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Keep:
+def _keeper(space: Any, description: Mapping[str, Any], names: list[str]) -> Keep:
+    name: Any = description.get("array")  # None where there is nothing to keep
     match description["type"]:
         case "Dict":
-            parts = [(key, _keeper(space[key], part, arrays)) for key, part in description["spaces"].items()]
+            parts = [(key, _keeper(space[key], part, names)) for key, part in description["spaces"].items()]
             return _keep_dict(parts)
         case "Tuple":
-            return _keep_tuple([_keeper(*pair, arrays) for pair in zip(space, description["spaces"], strict=True)])
+            return _keep_tuple([_keeper(*pair, names) for pair in zip(space, description["spaces"], strict=True)])
         case "Discrete":
-            cell = np.zeros((), _narrow(space))
-            keep = _keep_number(description["array"], cell)
+            keep = _keep_number(name, np.dtype(_narrow(space)))
         case "Text":
-            cell = np.zeros((), f"S{max(1, _BYTES_PER_CHARACTER * space.max_length)}")
-            keep = _keep_text(description["array"], cell)
+            keep = _keep_text(name, max(1, _BYTES_PER_CHARACTER * space.max_length))
         case _:
-            cell = np.zeros(space.shape, space.dtype)
-            keep = _keep_array(description["array"] or "an array of no size", cell)
-    if description["array"] is not None:
-        arrays[description["array"]] = cell
+            keep = _keep_array(name, space.shape, np.dtype(space.dtype))
+    if name is not None:
+        names.append(name)
     return keep
 
 
@@ -78,68 +77,50 @@ def _narrow(space: Any) -> np.dtype[Any]:
 def _keep_dict(parts: list[tuple[str, Keep]]) -> Keep:
     names = {key for key, _ in parts}
 
-    def keep(value: Any) -> None:
+    def keep(value: Any, into: Arrays) -> None:
         if not isinstance(value, Mapping) or value.keys() != names:
             found = f"the keys {sorted(map(str, value))}" if isinstance(value, Mapping) else type(value).__name__
             raise WrongType(f"a Dict space with the keys {sorted(names)} was declared, and {found} came")
         for key, keep_part in parts:
-            keep_part(value[key])
+            keep_part(value[key], into)
 
     return keep
 
 
 def _keep_tuple(parts: list[Keep]) -> Keep:
-    def keep(value: Any) -> None:
+    def keep(value: Any, into: Arrays) -> None:
         if not isinstance(value, (tuple, list, np.ndarray)) or len(value) != len(parts):
             found = f"{len(value)}" if hasattr(value, "__len__") else type(value).__name__
             raise WrongType(f"a Tuple space of {len(parts)} was declared, and {found} came")
         for keep_part, part in zip(parts, value, strict=True):
-            keep_part(part)
+            keep_part(part, into)
 
     return keep
 
 
-def _keep_array(name: str, cell: NDArray[Any]) -> Keep:
-    shape, dtype = cell.shape, cell.dtype
-    copy = copier(cell)
+def _keep_array(name: str | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Keep:
+    if name is None:  # it has no values
 
-    def keep(value: Any) -> None:
+        def check(value: Any, _into: Arrays) -> None:
+            declared("an array of no size", value, shape, dtype)
+
+        return check
+
+    def keep(value: Any, into: Arrays) -> None:
         if type(value) is not np.ndarray or value.dtype != dtype or value.shape != shape:
-            value = declared(name, value, shape, dtype)
-        copy(value)
+            into[name] = declared(name, value, shape, dtype)
+        else:
+            into[name] = value.copy()
 
     return keep
 
 
-def copier(cell: NDArray[Any]) -> Keep:
-    """Give what copies an array of the same shape and type into a cell.
-
-    NumPy lets go of the interpreter while it copies a large array. Where another thread is busy, getting it back costs
-    more than the copy.
-    """
-    if not (_LARGE <= cell.nbytes < _HUGE and cell.dtype.kind in "biuf" and cell.dtype.itemsize <= 8):
-
-        def copy_small(value: NDArray[Any]) -> None:
-            cell[...] = value
-
-        return copy_small
-    memory = cell.data.cast("B")
-
-    def copy(value: NDArray[Any]) -> None:
-        if value.flags.c_contiguous:
-            memory[:] = value.data.cast("B")
-        else:
-            cell[...] = value
-
-    return copy
-
-
-def _keep_number(name: str, cell: NDArray[Any]) -> Keep:
-    def keep(value: Any) -> None:
+def _keep_number(name: str, dtype: np.dtype[Any]) -> Keep:
+    def keep(value: Any, into: Arrays) -> None:
         try:
-            cell[()] = index(value)
+            into[name] = np.array(index(value), dtype)
         except (TypeError, OverflowError):
-            cell[()] = declared(name, value, (), cell.dtype)
+            into[name] = declared(name, value, (), dtype)
 
     return keep
 
@@ -164,24 +145,26 @@ def whole(value: Any) -> int:
     return number if -_SMALL <= number < _SMALL else int(declared("actions", number, (), np.dtype(np.int32)))
 
 
-def _keep_text(name: str, cell: NDArray[Any]) -> Keep:
-    def keep(value: Any) -> None:
+def _keep_text(name: str, most_bytes: int) -> Keep:
+    dtype = np.dtype(f"S{most_bytes}")
+
+    def keep(value: Any, into: Arrays) -> None:
         if not isinstance(value, str):
             raise WrongType(f"{name}: a text was declared, and {type(value).__name__} came")
         try:
             data = value.encode()
         except UnicodeEncodeError as error:
             raise WrongType(f"{name}: {value!r} cannot be written as UTF-8: {error.reason}") from error
-        if len(data) > cell.itemsize or "\0" in value:
-            most = cell.itemsize // _BYTES_PER_CHARACTER
+        if len(data) > most_bytes or "\0" in value:
+            most = most_bytes // _BYTES_PER_CHARACTER
             raise WrongType(f"{name}: {value[:40]!r} is no text of at most {most} characters without U+0000")
-        cell[()] = data
+        into[name] = np.array(data, dtype)
 
     return keep
 
 
 def declared(name: str, value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Give a value in the type that its space declares; floats may lose digits, nothing else may be lost.
+    """Give a value in the type that its space declares, as a copy; floats may lose digits, nothing else may be lost.
 
     Raises:
         WrongShape, WrongType: It is not a value of the space.

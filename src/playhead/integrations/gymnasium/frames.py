@@ -12,7 +12,6 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from playhead.errors import WrongShape, WrongType
-from playhead.integrations.gymnasium.cells import copier
 
 OBSERVATION, RENDER = "observation", "render"
 CHOICES = ("auto", RENDER, OBSERVATION, None)
@@ -124,7 +123,7 @@ _LONE_OBJECT = _count_object(memoryview(bytearray(1)))
 
 
 class Pictures:
-    """Keeps the newest rendered frame: by reference where nobody else holds its memory, else as a copy.
+    """Takes rendered frames: as they are where nobody else holds their memory, else as copies.
 
     Args:
         env: What renders. The Atari environments give frames that own their memory, although NumPy does not know it.
@@ -132,10 +131,8 @@ class Pictures:
 
     def __init__(self, env: Any) -> None:
         self._is_atari = type(env.unwrapped).__module__.partition(".")[0] == "ale_py"
-        self._cell: NDArray[Any] = np.empty(0, np.uint8)
         self._shape: tuple[int, ...] | None = None
-        self._dtype = self._cell.dtype
-        self._copy = copier(self._cell)
+        self._dtype: np.dtype[Any] = np.dtype(np.uint8)
 
     def keep(self, holder: tuple[Any, ...]) -> NDArray[Any]:
         """Take the next frame.
@@ -154,8 +151,8 @@ class Pictures:
                 return frame
         else:
             frame = self._fitting(frame)
-        self._copy(frame)
-        return self._cell
+        copied: NDArray[Any] = frame.copy()
+        return copied
 
     def _owns_base(self, frame: NDArray[Any]) -> bool:
         if _count_base(frame) != _LONE_BASE:
@@ -171,8 +168,7 @@ class Pictures:
             found = f"{type(frame).__name__} {array.dtype}{list(array.shape)}"
             raise WrongType(f"render() gave {found} where an image was expected; pass frames=None to do without")
         if self._shape is None:
-            self._cell = np.empty(array.shape, array.dtype)
-            self._shape, self._dtype, self._copy = array.shape, array.dtype, copier(self._cell)
+            self._shape, self._dtype = array.shape, array.dtype
         if array.shape != self._shape or array.dtype != self._dtype:
             raise WrongShape(
                 f"render() gave {array.dtype}{list(array.shape)} and before {self._dtype}{list(self._shape)}: "

@@ -67,20 +67,23 @@ class Stack:
 
     Attributes:
         depth: How many frames an observation is made of.
-        arrays: The newest frame, by name; always the same array.
-        prefixes: The frames before it.
+        names: The name of the array.
     """
 
     def __init__(self, space: spaces.Box) -> None:
         self._shape, self._dtype = space.shape, np.dtype(space.dtype)
         self.depth = space.shape[0]
         self._second = int(np.prod(space.shape[1:], dtype=np.int64)) * self._dtype.itemsize  # where that frame begins
-        self._kept = bytearray(self.depth * self._second)
-        self._bytes = memoryview(self._kept)
-        frames: NDArray[Any] = np.frombuffer(self._kept, self._dtype).reshape(space.shape)
+        self._newest = (self.depth - 1) * self._second  # and the last
+        self._kept = b""  # the last observation
+        self._later = memoryview(b"")  # what of it the next one begins with
         self._is_first = True
-        self.arrays: dict[str, NDArray[Any]] = {OBSERVATIONS: frames[-1]}
-        self.prefixes: dict[str, NDArray[Any]] = {OBSERVATIONS: frames[:-1]}
+        self.names = [OBSERVATIONS]
+
+    @property
+    def prefixes(self) -> dict[str, NDArray[Any]]:
+        """The frames of the last observation that come before its newest, by name."""
+        return {OBSERVATIONS: np.frombuffer(self._kept, self._dtype).reshape(self._shape)[:-1]}
 
     def restart(self) -> None:
         """Hear that an episode begins: the next stack need not go on from the last."""
@@ -88,27 +91,26 @@ class Stack:
 
     def goes_on(self, observation: Any) -> bool:
         """Tell whether an observation is the one before moved on by one frame."""
-        return self._kept.startswith(self._memory_of(observation)[: -self._second], self._second)
+        return self._bytes_of(observation).startswith(self._later)
 
-    def keep(self, observation: Any) -> None:
-        """Take the next observation.
+    def keep(self, observation: Any, into: dict[str, Any]) -> None:
+        """Take the next observation, and put its newest frame into a dict by its name.
 
         Raises:
             WrongType: It is not a stack that goes on from the one before.
         """
-        found = self._memory_of(observation)
-        if not self._is_first and not self._kept.startswith(found[: -self._second], self._second):
+        found = self._bytes_of(observation)
+        if not self._is_first and not found.startswith(self._later):
             raise WrongType(
                 f"an observation does not go on from the one before: observations were taken for stacks of "
                 f"{self.depth} frames, of which only the newest is stored. Pass stack=False to store them whole"
             )
-        self._bytes[:] = found
+        self._kept, self._later = found, memoryview(found)[self._second :]
         self._is_first = False
+        into[OBSERVATIONS] = np.frombuffer(found, self._dtype, -1, self._newest).reshape(self._shape[1:])
 
-    def _memory_of(self, observation: Any) -> memoryview:
+    def _bytes_of(self, observation: Any) -> bytes:
         if type(observation) is not np.ndarray or observation.dtype != self._dtype or observation.shape != self._shape:
             observation = declared(OBSERVATIONS, observation, self._shape, self._dtype)
-        if not observation.flags.c_contiguous:
-            observation = np.ascontiguousarray(observation)
-        found: memoryview = observation.data.cast("B")
-        return found
+        copied: bytes = observation.tobytes()
+        return copied

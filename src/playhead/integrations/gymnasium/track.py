@@ -42,7 +42,6 @@ class Track:
         self._open_reel = open_reel
         self._look = look
         self._pictures = pictures if plan.source == RENDER else None
-        self._is_thinned = plan.source == RENDER or (plan.source == OBSERVATION and not plan.is_frame_observation)
         self._every = plan.every
         self._pack = Packer().pack
         name = FRAMES if plan.is_frame_observation else OBSERVATIONS
@@ -50,10 +49,9 @@ class Track:
         self._stack: stacks.Stack | None = None  # the same, where that is one
         self._is_number = is_small_number(plan.action_space)  # an action is, and the reel takes it as it is
         self._done = Cells(plan.action_space, describe(plan.action_space, ACTIONS))
-        self._bare: dict[str, Any] = {}  # what a step without a frame holds
-        self._full: dict[str, Any] = {}
-        self._lay_out()
-        self._now: dict[str, Any] = self._done.arrays  # what the next step holds: so far, nothing was seen
+        self._is_frame_too = plan.source == OBSERVATION and not plan.is_frame_observation
+        self._now: dict[str, Any] = {}  # what the next step holds, by the names of its arrays
+        self._is_seen = False  # what the next action is chosen from is among it
         self._depth: int | None = None  # of what may be a stack, and is not decided yet
         self._is_sure = False  # that it is one, since the caller says so
         self._facts: Mapping[str, Any] | None = None  # of the episode that begins with the next step
@@ -61,12 +59,6 @@ class Track:
         self._place = 0  # of the next step in its episode
         self._is_begun = False
         self.reel: ReelWriter | None = None
-
-    def _lay_out(self) -> None:
-        self._bare = {**self._seen.arrays, **self._done.arrays}
-        self._full = dict(self._bare)
-        if self._is_thinned and self._pictures is None:
-            self._full[FRAMES] = self._seen.arrays[OBSERVATIONS]
 
     # -- what the environment does ----------------------------------------------------------------------------------
 
@@ -115,8 +107,8 @@ class Track:
         if self._is_number:
             self._now[ACTIONS] = whole(action)
         else:
-            self._done.keep(action)
-        if not self._is_begun and self._depth is None and self._now is not self._done.arrays:
+            self._done.keep(action, self._now)
+        if not self._is_begun and self._depth is None and self._is_seen:
             self._begin(stamp)
 
     def step(
@@ -151,10 +143,7 @@ class Track:
             raise WrongType(f"the reward of a step is a number, not {reward!r}") from error
         assert self.reel is not None
         packed = self._pack(info)
-        try:
-            self.reel.step(self._now, reward, terminated, truncated, packed, ts_ns=stamp)
-        except OutOfOrder:  # the clock was set back since the reel was begun
-            self.reel.step(self._now, reward, terminated, truncated, packed)
+        self.reel.give(self._now, reward, terminated, truncated, packed, stamp)
         self._place += 1
         is_over = terminated or truncated
         try:
@@ -174,7 +163,7 @@ class Track:
         """End the episode that is under way, with what was seen last."""
         if self._is_begun and self.reel is not None:
             self._is_begun = False
-            finals = {name: value for name, value in self._now.items() if name not in self._done.arrays}
+            finals = {name: value for name, value in self._now.items() if name not in self._done.names}
             self.reel.end(how, finals, facts, ts_ns=clock.now_ns())
 
     def close(self) -> None:
@@ -186,16 +175,16 @@ class Track:
     # -- what is made of it -----------------------------------------------------------------------------------------
 
     def _see(self, observation: Any, *, is_last: bool, can_look: bool) -> None:
-        self._now = self._done.arrays  # until all that was seen is kept
+        self._now, self._is_seen = {}, False  # until all that was seen is kept
         if observation is UNKNOWN:
             return
-        self._seen.keep(observation)
-        now = self._bare
-        if self._is_thinned and can_look and (is_last or self._place % self._every == 0):
-            now = self._full
-            if self._pictures is not None:
-                now[FRAMES] = self._pictures.keep((self._look(),))
-        self._now = now
+        now: dict[str, Any] = {}
+        if self._pictures is not None and can_look and (is_last or self._place % self._every == 0):
+            now[FRAMES] = self._pictures.keep((self._look(),))
+        self._seen.keep(observation, now)
+        if self._is_frame_too and can_look and (is_last or self._place % self._every == 0):
+            now[FRAMES] = now[OBSERVATIONS]
+        self._now, self._is_seen = now, True
 
     def _open(self) -> ReelWriter:
         depths = {} if self._stack is None else {OBSERVATIONS: self._stack.depth}
@@ -219,14 +208,14 @@ class Track:
     def _decide(self, observation: Any) -> None:
         """See at the first step whether what may be stacks are stacks."""
         depth, self._depth = self._depth, None
-        if self._now is self._done.arrays:  # nothing was seen before
+        if not self._is_seen:
             return
         stack = stacks.Stack(self._plan.observation_space)  # type: ignore[arg-type]  # `can_be` saw that it is a Box
-        stack.keep(self._seen.arrays[OBSERVATIONS])
+        seen: dict[str, Any] = {}
+        stack.keep(self._now[OBSERVATIONS], seen)
         if stack.goes_on(observation):
             self._seen = self._stack = stack
-            self._lay_out()
-            self._now = self._now | stack.arrays
+            self._now |= seen
         elif self._is_sure:
             raise WrongType(
                 f"stack={depth}: the second observation does not go on from the first, so they are no stacks of "

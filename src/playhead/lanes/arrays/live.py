@@ -19,7 +19,7 @@ from playhead.lanes.arrays import codec, rows
 from playhead.lanes.arrays.kind import FINALS, GROUPS, PREFIXES, STEPS, ArrayKind
 from playhead.lanes.arrays.parts import Part
 from playhead.lanes.arrays.pieces import Gone, Piece
-from playhead.lanes.arrays.recorder import RECORD, ROWS_NUMBER
+from playhead.lanes.arrays.reeltape import RECORD, ROWS_NUMBER
 from playhead.lanes.arrays.rows import ROW, Block
 from playhead.tape import DECLARATION, HEAD, SAMPLES
 

@@ -1,70 +1,47 @@
-"""ReelRecorder: takes steps and arrays from the caller, and keeps them in a journal.
+"""ReelRecorder: the caller's side of recording a reel.
 
-Arrays reach the journal before the block of steps that says they are there, so that whatever a crash leaves, a step
-that can be read has its arrays. Each segment stands by itself: it begins with what it holds and the row it begins with,
-and no row lies in two of them, so that each can be sealed into a file of its own and then removed.
+A step costs the caller a look at each array, and a copy of those that may still be changed. All else is done in the
+background; see `reeltape`.
 """
 
 from __future__ import annotations
 
-import struct
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead import clock, disk, strictjson
-from playhead.errors import Closed, OutOfOrder, PlayheadError, WrongShape, WrongType
-from playhead.lanes.arrays import codec, rows
-from playhead.lanes.arrays.config import SEGMENT_STEPS, ReplayConfig
-from playhead.lanes.arrays.kind import FINALS, GROUPS, MOST_GROUPS, PREFIXES, STEPS, ArrayKind
-from playhead.lanes.arrays.stage import Pool, Rows, Stage
+from playhead import clock, disk
+from playhead.errors import Closed, OutOfOrder, WrongShape, WrongType
+from playhead.lanes.arrays import rows
+from playhead.lanes.arrays.config import ReplayConfig
+from playhead.lanes.arrays.kind import FINALS, MOST_GROUPS, PREFIXES, STEPS, ArrayKind
+from playhead.lanes.arrays.reeltape import Beginning, ReelTape, as_json
+from playhead.lanes.arrays.stage import Stage
 from playhead.lanes.arrays.values import as_array, fitted
 from playhead.signal.contract import check_stamp
-from playhead.signal.keys import LEAST, MOST
-from playhead.tape import DECLARATION, SAMPLES, Crew, Declaration, Tape
+from playhead.signal.keys import MOST
+from playhead.tape import Crew
 
-ROWS, ARRAYS = "steps", "arrays"  # what the declarations of a journal are about
-RECORD = struct.Struct("<QI")  # first row and number of rows, before their bytes
-ROWS_NUMBER = 0
-VERSION = 1
 RARE = 4  # rows that are compressed together where an episode has one
-_UNBOUNDED = 1 << 62
+_FEW = 3  # chunks that wait while the caller is not held up
+_BATCH = 64  # steps after which the background is woken
+_GIVEN = 16  # steps that are recorded together
+_LEAST_WAITING = 4  # steps, however large
 _INTEGERS = frozenset((int, np.int64, np.int32))
 
 
-@dataclass(slots=True)
-class Beginning:
-    """Where a recording begins: behind what there is.
+class _Together(NamedTuple):
+    """Arrays that come together in a step: where they go, and their bits in `has`."""
 
-    Attributes:
-        row: The next step.
-        episode: The next episode.
-        finals: The next final observation.
-        prefixes: The next stack of frames from before an episode.
-        last_ns: The newest stamp.
-        groups: The bits of `has`, in order.
-        agents: The agents, in order.
-        kinds: The arrays, by axis and name: a run never changes their shape.
-    """
-
-    row: int = 0
-    episode: int = 0
-    finals: int = 0
-    prefixes: int = 0
-    last_ns: int = LEAST - 1
-    groups: list[str] = field(default_factory=lambda: list(GROUPS))
-    agents: list[str] = field(default_factory=list)
-    kinds: dict[tuple[str, str], ArrayKind] = field(default_factory=dict)
+    stages: tuple[Stage, ...]
+    has: int
 
 
-class ReelRecorder(Tape):
-    """Records the steps of one environment into a journal.
-
-    `step` costs the caller one copy of each array. Safe in threads.
+class ReelRecorder(ReelTape):
+    """Records the steps of one environment into a journal. Safe in threads.
 
     Args:
         folder: The journal.
@@ -90,54 +67,30 @@ class ReelRecorder(Tape):
         on_end: Callable[[], None] | None = None,
         crew: Crew | None = None,
     ) -> None:
-        sync_ns = None if config.sync is None else round(config.sync * clock.SECOND)
-        super().__init__(folder, interval=config.interval / 2, sync_ns=sync_ns, segment_bytes=_UNBOUNDED, crew=crew)
-        try:
-            self._journal.roll()
-            begin = prepare(self._journal.segment)
-        except BaseException:
-            self._is_closed = True
-            self._journal.close()
-            raise
-        self._config = config
-        self._facts = _json(facts or {})
+        super().__init__(folder, config, prepare, facts=facts, on_roll=on_roll, on_end=on_end, crew=crew)
+        begin = self._begin_at
         self._stacks = dict(stacks or {})
-        self._on_roll = on_roll
-        self._rolling: threading.Thread | None = None
-        self._is_roll_due = False
-        self._on_end = on_end
         self._lock = threading.RLock()  # held by whoever records
-        self._pool = Pool(config.queue, self.check)
         self._stamps = clock.Stamps(begin.last_ns)
-        self._groups, self._agents, self._kinds = begin.groups, begin.agents, begin.kinds
-        self._written, self._episode = begin.row, begin.episode
-        self._rare = {FINALS: begin.finals, PREFIXES: begin.prefixes}  # rows of these axes
-        self._bases = {STEPS: begin.row, **self._rare}
+        self._kinds = begin.kinds
+        self._episode = begin.episode
         self._is_open = False  # an episode is
         self._steps_of: dict[int, int] = {}  # for each agent, the number of its next step
         self._is_timed = False  # the caller gives times
         self._stages: dict[str, Stage] = {}
         self._rare_stages: dict[tuple[str, str], Stage] = {}
-        self._declared: list[Stage] = []
-        self._sound: set[tuple[str, ...]] = set()  # names of arrays that come together
-        self._steps: list[tuple[Any, ...]] = []
-        self._notes: list[tuple[int, dict[str, Any]]] = []
+        self._together: dict[tuple[str, ...], _Together] = {}
+        self._batch, self._few, self._most = _BATCH, _FEW * _BATCH, _LEAST_WAITING
+        self._wake_at = begin.row
+        self._given: list[tuple[Any, ...]] = []
         self._ended: Closed | None = None
-        self._is_new = True  # nothing is in the segment yet
-        self._fetched_at = clock.elapsed_ns()
         self._start()
-
-    # -- the caller's side ------------------------------------------------------------------------------------------
 
     @property
     def row(self) -> int:
         """The position of the next step."""
-        return self._row
-
-    @property
-    def _row(self) -> int:
-        # Nothing but the append to `_steps` makes a step: an exception of a signal comes before it or behind it.
-        return self._written + len(self._steps)
+        with self._lock:
+            return self._given[-1][0] + 1 if self._given else self._row
 
     @property
     def episode(self) -> int:
@@ -167,6 +120,7 @@ class ReelRecorder(Tape):
             Its number.
         """
         with self._lock:
+            self._draw()
             self._refuse_ended()
             if self._is_open:
                 self.end("reset")
@@ -174,7 +128,7 @@ class ReelRecorder(Tape):
             if ts_ns is not None:
                 self._stamps.last = ts_ns - 1  # its first step may have the same time
             if facts:
-                note["facts"] = _json(facts)
+                note["facts"] = as_json(facts)
             note |= self._put_rare(PREFIXES, prefixes or {})
             self._notes.append((self._row, note))
             self._is_open, self._steps_of = True, {}
@@ -191,6 +145,7 @@ class ReelRecorder(Tape):
         agent: str | None = None,
         step: int | None = None,
         ts_ns: int | None = None,
+        owned: bool = False,
     ) -> int:
         """Record a step.
 
@@ -203,6 +158,7 @@ class ReelRecorder(Tape):
             agent: Who acted, where there are several.
             step: Its number in the episode; without it, one more than the last.
             ts_ns: Its time; without it, now.
+            owned: Nobody will write into the arrays any more, so that they need not be copied.
 
         Returns:
             Its position.
@@ -211,45 +167,126 @@ class ReelRecorder(Tape):
             WrongShape, WrongType: An array differs from those before. Nothing is recorded.
         """
         with self._lock:
-            if self._ended is not None or self.writer.error is not None or self._is_roll_due:
-                self._refuse_ended()
-                self._roll()
-            names = tuple(arrays)
-            if names not in self._sound:
-                self._take_up(names, arrays)
-            puts, has = [], 0
-            stages = self._stages
-            for name, given in arrays.items():
-                stage, value = stages[name], given
-                if type(value) is np.ndarray:
-                    if value.shape != stage.shape or value.dtype != stage.dtype:
-                        value = fitted(given, stage.kind)
-                elif type(value) not in _INTEGERS or not stage.least <= value <= stage.most:
-                    value = fitted(given, stage.kind)
-                puts.append((stage, value))
-                has |= stage.bit
-            if type(info) is not bytes:
-                raise WrongType(f"an info is JSON as bytes, not {type(info).__name__}")
-            reward = float(reward)
-            number = 0 if agent is None else self._agent(agent)
-            if step is not None:
-                self._check_step(step, number)
-            if not self._is_open:
-                self.begin(ts_ns=ts_ns)
-            if ts_ns is None:
-                stamp = self._stamps.next()
-            elif type(ts_ns) is int and self._stamps.last < ts_ns <= MOST:
-                stamp = self._stamps.last = ts_ns
-            else:
-                stamp = self._stamp(ts_ns)
-            row = self._written + len(self._steps)
-            for stage, value in puts:
-                stage.put(row, value)
-            place = self._steps_of.get(number, 0) if step is None else step
-            flags = (rows.TERMINATED if terminated else 0) | (rows.TRUNCATED if truncated else 0)
-            self._steps_of[number] = place + 1
-            self._steps.append((stamp, reward, place, self._episode, number, has, flags, info))
+            if self._given:
+                self._draw()
+            row = self._record(arrays, reward, terminated, truncated, info, agent, step, ts_ns, owned)
+            if row >= self._wake_at:
+                self._hand_over(row)
             return row
+
+    def give(
+        self, arrays: Mapping[str, Any], reward: float, terminated: bool, truncated: bool, info: bytes, ts_ns: int
+    ) -> None:
+        """Hand a step over that is sound, to be recorded with those that follow it.
+
+        Between two steps, an environment drives all of this out of the processor's caches: what is done for several
+        steps at once takes a third of the time. The arrays are as those before, and nobody will write into them.
+
+        Args:
+            arrays: What was seen and done, by name, in a dict made for this.
+            reward: What came of it.
+            terminated: The episode came to its end.
+            truncated: The episode was cut off.
+            info: JSON, or nothing.
+            ts_ns: Its time; where the clock was set back, it gets a later one.
+        """
+        with self._lock:
+            if not self._together:
+                self._record(arrays, reward, terminated, truncated, info, ts_ns=self._later(ts_ns), owned=True)
+                return
+            given = self._given
+            number = given[-1][0] + 1 if given else self._written + len(self._steps)
+            given.append((number, arrays, reward, terminated, truncated, info, ts_ns))
+            if len(given) >= _GIVEN or self.writer.error is not None or self._ended is not None:
+                self._draw()
+                if number >= self._wake_at:
+                    self._hand_over(number)
+
+    def _draw(self) -> None:
+        """Record what was given."""
+        given = self._given
+        while given:
+            number, arrays, reward, terminated, truncated, info, ts_ns = given[0]
+            if number >= self._row:  # else it was recorded, and an exception of a signal came before the next line
+                self._record(arrays, reward, terminated, truncated, info, ts_ns=self._later(ts_ns), owned=True)
+            del given[0]
+
+    def _later(self, ts_ns: int) -> int | None:
+        """Give a time, or None where the clock was set back since the last one."""
+        return ts_ns if ts_ns > self._stamps.last else None
+
+    def _round(self) -> None:
+        if self._given and self._lock.acquire(blocking=False):  # else somebody is just recording
+            try:
+                self._draw()
+            finally:
+                self._lock.release()
+        super()._round()
+
+    def flush(self, *, sync: bool = False) -> None:
+        """Wait until every step so far is in the kernel, or with `sync` on the medium."""
+        self.refuse_in_child()
+        with self._lock:
+            self._draw()
+        super().flush(sync=sync)
+
+    def _record(
+        self,
+        arrays: Mapping[str, Any],
+        reward: Any,
+        terminated: bool,
+        truncated: bool,
+        info: bytes,
+        agent: str | None = None,
+        step: int | None = None,
+        ts_ns: int | None = None,
+        owned: bool = False,
+    ) -> int:
+        if self._ended is not None or self.writer.error is not None or self._is_roll_due:
+            self._refuse_ended()
+            self._roll()
+        names = tuple(arrays)
+        together = self._together.get(names) or self._take_up(names, arrays)
+        puts = []
+        for stage, given in zip(together.stages, arrays.values(), strict=True):
+            value = given
+            if type(given) is np.ndarray and given.shape == stage.shape and given.dtype == stage.dtype:
+                if not owned:
+                    value = given.copy()
+            elif type(given) not in _INTEGERS or not stage.least <= given <= stage.most:
+                value = fitted(given, stage.kind)
+                if value is given or value.base is not None:
+                    value = value.copy()
+            puts.append((stage, value))
+        if type(info) is not bytes:
+            raise WrongType(f"an info is JSON as bytes, not {type(info).__name__}")
+        reward = float(reward)
+        number = 0 if agent is None else self._agent(agent)
+        if step is not None:
+            self._check_step(step, number)
+        if not self._is_open:
+            self.begin(ts_ns=ts_ns)
+        if ts_ns is None:
+            stamp = self._stamps.next()
+        elif type(ts_ns) is int and self._stamps.last < ts_ns <= MOST:
+            stamp = self._stamps.last = ts_ns
+        else:
+            stamp = self._stamp(ts_ns)
+        row = self._written + len(self._steps)
+        place = self._steps_of.get(number, 0) if step is None else step
+        flags = (rows.TERMINATED if terminated else 0) | (rows.TRUNCATED if truncated else 0)
+        self._steps_of[number] = place + 1
+        self._waiting[row] = puts
+        self._steps.append((stamp, reward, place, self._episode, number, together.has, flags, info))
+        return row
+
+    def _hand_over(self, row: int) -> None:
+        """Let the background work on what waits, and wait for it where that is much."""
+        self._wake_at = row + self._batch
+        if row - self._staged >= self._few:
+            self._wait_for_room(row, self._few, self._most)
+        else:
+            self.writer.wake()
 
     def end(
         self,
@@ -272,12 +309,13 @@ class ReelRecorder(Tape):
             if not self._is_open:
                 return
             self.refuse_in_child()
+            self._draw()
             if ts_ns is not None:
                 self._stamps.last = max(self._stamps.last, ts_ns)
             stamp = self._stamps.last if self._is_timed else self._stamps.next()
             note: dict[str, Any] = {"end": self._episode, "row": self._row, "how": how, "ns": stamp}
             if facts:
-                note["facts"] = _json(facts)
+                note["facts"] = as_json(facts)
             note |= self._put_rare(FINALS, finals or {})
             self._notes.append((self._row, note))
             self._is_open = False
@@ -292,7 +330,7 @@ class ReelRecorder(Tape):
         row = self._rare[axis]
         for name, value in fitting:
             stage = self._rare_stages.get((axis, name)) or self._new_stage(kinds[name])
-            stage.put(row, value)
+            self._rare_waiting.append((stage, row, value.copy()))
         self._rare[axis] = row + 1
         return {axis: row, "arrays": list(values)}
 
@@ -321,7 +359,7 @@ class ReelRecorder(Tape):
             self._notes.append((self._row, {"agent": name}))
         return self._agents.index(name)
 
-    def _take_up(self, names: tuple[str, ...], arrays: Mapping[str, Any]) -> None:
+    def _take_up(self, names: tuple[str, ...], arrays: Mapping[str, Any]) -> _Together:
         """Take up the arrays of a step that are new; those of one group come together, or not at all.
 
         Raises:
@@ -339,7 +377,21 @@ class ReelRecorder(Tape):
         for name, kind in kinds.items():
             if name not in self._stages:
                 self._stages[name] = self._new_stage(kind)
-        self._sound.add(names)
+        stages = tuple(self._stages[name] for name in names)
+        has = 0
+        for stage in stages:
+            has |= stage.bit
+        self._pace()
+        return self._together.setdefault(names, _Together(stages, has))
+
+    def _pace(self) -> None:
+        """Say how often the background is woken, and how much may wait, by the size of all arrays."""
+        kinds = [stage.kind for stage in self._stages.values()]
+        step_bytes = max(1, sum(kind.row_bytes for kind in kinds))
+        self._batch = min([_BATCH, *(kind.chunk for kind in kinds)])
+        self._most = max(_LEAST_WAITING, self._config.queue // step_bytes)
+        self._few = min(_FEW * self._batch, self._most)
+        self._batch = min(self._batch, self._most)
 
     def _kind_of(self, name: str, axis: str, first: Any) -> ArrayKind:
         """Describe an array, by its first row where it is new."""
@@ -353,12 +405,7 @@ class ReelRecorder(Tape):
 
     def _new_stage(self, kind: ArrayKind) -> Stage:
         """Make the stage of an array and declare it."""
-        bit = self._bit(kind.group)
-        with self._turn:
-            stage = Stage(kind, len(self._declared) + 1, bit, self._bases[kind.axis], self._pool, self.writer.wake)
-            self._declared.append(stage)
-            if not self._is_new:
-                self._declare(stage)
+        stage = self._add_stage(kind, self._bit(kind.group))
         self._kinds[kind.axis, kind.name] = kind
         if kind.axis != STEPS:
             self._rare_stages[kind.axis, kind.name] = stage
@@ -372,95 +419,6 @@ class ReelRecorder(Tape):
             self._notes.append((self._row, {"group": group}))
         return 1 << self._groups.index(group)
 
-    # -- the background's side; `_turn` is held ---------------------------------------------------------------------
-
-    def _round(self) -> None:
-        with self._turn:
-            if clock.elapsed_ns() - self._fetched_at >= self._config.interval / 2 * clock.SECOND:
-                super()._round()
-            else:
-                self._write(stage.full(self._until(stage)) for stage in self._declared)
-        steps = self._row - self._bases[STEPS]
-        self._is_roll_due = self._journal.size >= self._config.segment_bytes or steps >= SEGMENT_STEPS
-
-    def _fetch(self) -> None:
-        until = self._row
-        steps = self._steps[: until - self._written]
-        noted = sum(1 for row, _ in self._notes if row <= until)
-        notes = [note for _, note in self._notes[:noted]]
-        self._write(stage.pending(self._until(stage, until)) for stage in self._declared)
-        if steps or notes:
-            self._open_segment()
-            self._append(SAMPLES, ROWS_NUMBER, *rows.pack(self._written, steps, notes))
-            count = len(steps)
-            # One statement without a call: a signal's exception, or another thread, comes before or behind it.
-            self._steps, self._notes, self._written = self._steps[count:], self._notes[noted:], until
-        self._fetched_at = clock.elapsed_ns()
-
-    def _until(self, stage: Stage, row: int | None = None) -> int:
-        """Give the row up to which an array is written: that of a step, or for finals and prefixes, all there is."""
-        if stage.kind.axis != STEPS:
-            return _UNBOUNDED
-        return self._row if row is None else row
-
-    def _write(self, staged: Iterable[Iterator[Rows]]) -> None:
-        for number, pending in enumerate(staged, ROWS_NUMBER + 1):
-            for first, values in pending:
-                self._open_segment()
-                data = codec.encode(codec.ZSTD, values, self._level)
-                self._append(SAMPLES, number, RECORD.pack(first, len(values)), data)
-
-    @property
-    def _level(self) -> int:
-        return self._config.level if self._config.codec == codec.ZSTD else 1
-
-    def _open_segment(self) -> None:
-        if not self._is_new:
-            return
-        facts = {
-            "version": VERSION,
-            "bases": self._bases,
-            "groups": self._groups,
-            "agents": self._agents,
-            "facts": self._facts,
-            "codec": self._config.codec,
-            "level": self._config.level,
-        }
-        declaration = Declaration(ROWS, "", facts)
-        self._append(DECLARATION, ROWS_NUMBER, strictjson.encode(declaration._asdict()))
-        for stage in self._declared:
-            self._declare(stage)
-        self._is_new = False
-
-    def _declare(self, stage: Stage) -> None:
-        declaration = Declaration(ARRAYS, stage.kind.name, stage.kind.to_json())
-        self._append(DECLARATION, stage.number, strictjson.encode(declaration._asdict()))
-
-    def _roll(self) -> None:
-        """Go on in a new segment, if that is due. Whoever records does it, between two steps."""
-        if not self._is_roll_due:
-            return
-        with self._turn:
-            self._fetch()
-            bases = {STEPS: self._row, **self._rare}
-            self._is_roll_due, self._is_new, self._bases = False, True, bases
-            self._journal.roll()
-            for stage in self._declared:
-                stage.rebase(self._bases[stage.kind.axis])
-            self._open_segment()
-        if self._on_roll is not None and (self._rolling is None or not self._rolling.is_alive()):
-            self._rolling = threading.Thread(target=self._tell, args=(self._on_roll,))
-            self._rolling.start()
-
-    def _tell(self, on_roll: Callable[[int], None]) -> None:
-        told = -1
-        try:
-            while told < self._journal.segment:
-                told = self._journal.segment
-                on_roll(told)
-        except (OSError, PlayheadError) as error:
-            self.writer.error = error
-
     # -- the end ----------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
@@ -472,15 +430,6 @@ class ReelRecorder(Tape):
                 self._ended = Closed("the recording has ended and takes no more steps")
         super().close()
 
-    def _let_go(self) -> None:
-        try:
-            if self._rolling is not None:
-                self._rolling.join()
-            if self._on_end is not None:
-                self._on_end()
-        finally:
-            super()._let_go()
-
     def abandon(self) -> None:
         """Give the journal back as it is."""
         self._on_end = None
@@ -491,16 +440,3 @@ class ReelRecorder(Tape):
         """Let go in a forked child, where another thread of the parent may have held the lock."""
         self._lock = threading.RLock()
         super().disown()
-
-
-def _json(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Take facts that a file will hold as JSON.
-
-    Raises:
-        WrongType: They cannot be.
-    """
-    try:
-        strictjson.encode(dict(facts))
-    except TypeError as error:
-        raise WrongType(f"facts are kept as JSON, and these cannot be: {error}") from error
-    return dict(facts)

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from playhead.errors import Damaged, NotFound, OutOfRange
 from playhead.lanes.arrays.foreign import ForeignPart
 from playhead.lanes.arrays.kind import FINALS, GROUPS, PREFIXES, STEPS, ArrayKind
-from playhead.lanes.arrays.live import Following
+from playhead.lanes.arrays.live import Following, LivePart
 from playhead.lanes.arrays.parts import Part, SealedPart
 from playhead.lanes.arrays.pieces import Gone, Piece, fill
-from playhead.lanes.arrays.recorder import Beginning
+from playhead.lanes.arrays.reeltape import Beginning
 from playhead.lanes.arrays.rows import ROW
 from playhead.lanes.arrays.sealed import Foreign, SealedFile
 from playhead.layout import ReelFiles
@@ -114,8 +114,8 @@ class Reel:
         """Look again: at a file that was sealed, and at what was recorded since."""
         for _ in range(_PATIENCE):
             self._load_sealed()
-            self._poll()
-            if self._identity == _identity(self.files.file):
+            is_whole = self._poll()
+            if is_whole and self._identity == _identity(self.files.file):
                 break
         self.parts = sorted([*self._sealed, *self._live], key=lambda part: part.bases[STEPS])
         self._spans = None
@@ -128,22 +128,24 @@ class Reel:
         self._sealed = [] if identity is None else _opened(self.files)
         self._identity = identity
 
-    def _poll(self) -> None:
+    def _poll(self) -> bool:
+        """Read on in the journal; tell whether nothing was removed under our eyes, as when it has just been sealed."""
         if not self._is_live:
-            return
+            return True
         if self._following is not None and self._following.is_gone:
             self._following.close()
             self._following = None
-        if self._following is None:
-            try:
-                self._following = Following(self.files.journal)
-            except (NotFound, FileNotFoundError):
-                self._live = []
-                return
+        is_whole = True
+        found: list[LivePart] = []
         try:
+            if self._following is None:
+                self._following = Following(self.files.journal)
             found = self._following.poll()
-        except (NotFound, FileNotFoundError):  # sealed and removed meanwhile
-            found = []
+        except (NotFound, FileNotFoundError):
+            is_whole = not self.files.journal.exists()
+            if self._following is not None:
+                self._following.close()
+                self._following = None
         sealed = {row for part in self._sealed for row in (part.bases[STEPS],) if part.lengths[STEPS]}
         end = max((part.span().stop for part in self._sealed), default=0)
         self._live = [
@@ -152,6 +154,7 @@ class Reel:
             if any(part.lengths.values()) or part.notes
             if part.bases[STEPS] >= end or part.bases[STEPS] not in sealed
         ]
+        return is_whole
 
     @property
     def damage(self) -> list[Damaged]:

@@ -12,8 +12,9 @@ from playhead.errors import Damaged, Exists
 from playhead.lanes.arrays import sealing
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.foreign import ForeignPart
-from playhead.lanes.arrays.recorder import Beginning, ReelRecorder
+from playhead.lanes.arrays.recorder import ReelRecorder
 from playhead.lanes.arrays.reel import Reel
+from playhead.lanes.arrays.reeltape import Beginning
 from playhead.layout import ReelFiles, ReplayFolder
 from playhead.tape import Crew
 

@@ -1,0 +1,278 @@
+"""ReelTape: the background's side of recording a reel.
+
+Arrays reach the journal before the block of steps that says they are there, so that whatever a crash leaves, a step
+that can be read has its arrays. Each segment stands by itself: it begins with what it holds and the row it begins with,
+and no row lies in two of them, so that each can be sealed into a file of its own and then removed.
+
+What the caller hands over waits by row. The background lays it into chunks and compresses those that are full; at each
+flush it also compresses what there is of the newest, and then writes the block of steps. Everything here may be tried
+again after an error: a row is let go of only when all of it lies in its chunks, a chunk when it is in the journal, and
+steps when their block is.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from playhead import clock, disk, strictjson
+from playhead.errors import PlayheadError, WrongType
+from playhead.lanes.arrays import codec, rows
+from playhead.lanes.arrays.config import SEGMENT_STEPS, ReplayConfig
+from playhead.lanes.arrays.kind import FINALS, GROUPS, PREFIXES, STEPS, ArrayKind
+from playhead.lanes.arrays.stage import Stage
+from playhead.signal.keys import LEAST
+from playhead.tape import DECLARATION, SAMPLES, Crew, Declaration, Tape
+
+ROWS, ARRAYS = "steps", "arrays"  # what the declarations of a journal are about
+RECORD = struct.Struct("<QI")  # first row and number of rows, before their bytes
+ROWS_NUMBER = 0
+VERSION = 1
+_UNBOUNDED = 1 << 62
+_MOMENT = 0.002
+_WAIT_SECONDS = 0.05
+
+Puts = Sequence[tuple[Stage, Any]]
+
+
+@dataclass(slots=True)
+class Beginning:
+    """Where a recording begins: behind what there is.
+
+    Attributes:
+        row: The next step.
+        episode: The next episode.
+        finals: The next final observation.
+        prefixes: The next stack of frames from before an episode.
+        last_ns: The newest stamp.
+        groups: The bits of `has`, in order.
+        agents: The agents, in order.
+        kinds: The arrays, by axis and name: a run never changes their shape.
+    """
+
+    row: int = 0
+    episode: int = 0
+    finals: int = 0
+    prefixes: int = 0
+    last_ns: int = LEAST - 1
+    groups: list[str] = field(default_factory=lambda: list(GROUPS))
+    agents: list[str] = field(default_factory=list)
+    kinds: dict[tuple[str, str], ArrayKind] = field(default_factory=dict)
+
+
+class ReelTape(Tape):
+    """Lays the steps of one environment down in a journal.
+
+    Args:
+        folder: The journal.
+        config: How.
+        prepare: Called with the number of the first segment of this recording, when the journal is ours; seals what an
+            earlier one left, and says where this one begins.
+        facts: What does not change, as JSON: the environment, its spaces.
+        on_roll: Called in a thread of its own when a segment is complete, with the number of the next one.
+        on_end: Called when everything is written, while the journal is still ours.
+        crew: The thread that writes, where several reels share one.
+    """
+
+    def __init__(
+        self,
+        folder: disk.StrPath,
+        config: ReplayConfig,
+        prepare: Callable[[int], Beginning],
+        *,
+        facts: Mapping[str, Any] | None = None,
+        on_roll: Callable[[int], None] | None = None,
+        on_end: Callable[[], None] | None = None,
+        crew: Crew | None = None,
+    ) -> None:
+        sync_ns = None if config.sync is None else round(config.sync * clock.SECOND)
+        super().__init__(folder, interval=config.interval / 2, sync_ns=sync_ns, segment_bytes=_UNBOUNDED, crew=crew)
+        try:
+            self._journal.roll()
+            begin = prepare(self._journal.segment)
+        except BaseException:
+            self._is_closed = True
+            self._journal.close()
+            raise
+        self._begin_at = begin
+        self._config = config
+        self._facts = as_json(facts or {})
+        self._on_roll = on_roll
+        self._rolling: threading.Thread | None = None
+        self._is_roll_due = False
+        self._on_end = on_end
+        self._groups, self._agents = begin.groups, begin.agents
+        self._written = begin.row
+        self._rare = {FINALS: begin.finals, PREFIXES: begin.prefixes}  # rows of these axes
+        self._bases = {STEPS: begin.row, **self._rare}
+        self._declared: list[Stage] = []
+        self._steps: list[tuple[Any, ...]] = []
+        self._notes: list[tuple[int, dict[str, Any]]] = []
+        self._waiting: dict[int, Puts] = {}  # what was handed over with each step, and is in no chunk yet
+        self._rare_waiting: list[tuple[Stage, int, Any]] = []
+        self._staged = begin.row  # the first step that waits
+        self._is_new = True  # nothing is in the segment yet
+        self._fetched_at = clock.elapsed_ns()
+        self._moved = threading.Condition()  # told when steps were staged
+
+    @property
+    def _row(self) -> int:
+        # Nothing but the append to `_steps` makes a step: an exception of a signal comes before it or behind it.
+        return self._written + len(self._steps)
+
+    def _wait_for_room(self, row: int, few: int, most: int) -> None:
+        """Hold the caller up for a moment while a few steps wait, and for longer while many do.
+
+        The background then works on what the processor still has in its caches, which is faster for both. Where it is
+        held up by the disk, the caller goes on until the memory is used that it may use.
+        """
+        self.writer.wake()
+        with self._moved:
+            if row - self._staged >= few:
+                self._moved.wait(_MOMENT)
+            while row - self._staged >= most:
+                self._moved.wait(_WAIT_SECONDS)
+                self.check()
+
+    # -- what the background does; `_turn` is held --------------------------------------------------------------------
+
+    def _round(self) -> None:
+        with self._turn:
+            if clock.elapsed_ns() - self._fetched_at >= self._config.interval / 2 * clock.SECOND:
+                super()._round()
+            else:
+                self._stage(self._row)
+        steps = self._row - self._bases[STEPS]
+        self._is_roll_due = self._journal.size >= self._config.segment_bytes or steps >= SEGMENT_STEPS
+
+    def _fetch(self) -> None:
+        until = self._row
+        steps = self._steps[: until - self._written]
+        noted = sum(1 for row, _ in self._notes if row <= until)
+        notes = [note for _, note in self._notes[:noted]]
+        self._stage(until)
+        for stage in self._declared:
+            self._write(stage)
+        if steps or notes:
+            self._open_segment()
+            self._append(SAMPLES, ROWS_NUMBER, *rows.pack(self._written, steps, notes))
+            count = len(steps)
+            # One statement without a call: a signal's exception, or another thread, comes before or behind it.
+            self._steps, self._notes, self._written = self._steps[count:], self._notes[noted:], until
+        self._fetched_at = clock.elapsed_ns()
+
+    def _stage(self, until: int) -> None:
+        """Lay what waits into chunks, up to a step, and write those that are full."""
+        waiting = self._waiting
+        try:
+            for row in range(self._staged, until):
+                for stage, value in waiting[row]:
+                    self._lay(stage, row, value)
+                self._staged = row + 1
+                del waiting[row]
+        finally:
+            with self._moved:
+                self._moved.notify()
+        while self._rare_waiting:
+            self._lay(*self._rare_waiting[0])
+            del self._rare_waiting[0]
+
+    def _lay(self, stage: Stage, row: int, value: Any) -> None:
+        if row >= stage.stop:
+            self._write(stage)
+            stage.turn(row)
+        if stage.put(row, value):
+            self._write(stage)
+
+    def _write(self, stage: Stage) -> None:
+        pending = stage.pending()
+        if pending is not None:
+            self._open_segment()
+            data = codec.encode(codec.ZSTD, pending.rows, self._level)
+            self._append(SAMPLES, stage.number, RECORD.pack(pending.first, len(pending.rows)), data)
+            stage.settle()
+
+    @property
+    def _level(self) -> int:
+        return self._config.level if self._config.codec == codec.ZSTD else 1
+
+    def _open_segment(self) -> None:
+        if not self._is_new:
+            return
+        facts = {
+            "version": VERSION,
+            "bases": self._bases,
+            "groups": self._groups,
+            "agents": self._agents,
+            "facts": self._facts,
+            "codec": self._config.codec,
+            "level": self._config.level,
+        }
+        declaration = Declaration(ROWS, "", facts)
+        self._append(DECLARATION, ROWS_NUMBER, strictjson.encode(declaration._asdict()))
+        for stage in self._declared:
+            self._declare(stage)
+        self._is_new = False
+
+    def _declare(self, stage: Stage) -> None:
+        declaration = Declaration(ARRAYS, stage.kind.name, stage.kind.to_json())
+        self._append(DECLARATION, stage.number, strictjson.encode(declaration._asdict()))
+
+    def _add_stage(self, kind: ArrayKind, bit: int) -> Stage:
+        """Make the stage of an array and declare it."""
+        with self._turn:
+            stage = Stage(kind, len(self._declared) + 1, bit, self._bases[kind.axis])
+            self._declared.append(stage)
+            if not self._is_new:
+                self._declare(stage)
+        return stage
+
+    def _roll(self) -> None:
+        """Go on in a new segment, if that is due. Whoever records does it, between two steps."""
+        if not self._is_roll_due:
+            return
+        with self._turn:
+            self._fetch()
+            bases = {STEPS: self._row, **self._rare}
+            self._is_roll_due, self._is_new, self._bases = False, True, bases
+            self._journal.roll()
+            for stage in self._declared:
+                stage.rebase(self._bases[stage.kind.axis])
+            self._open_segment()
+        if self._on_roll is not None and (self._rolling is None or not self._rolling.is_alive()):
+            self._rolling = threading.Thread(target=self._tell, args=(self._on_roll,))
+            self._rolling.start()
+
+    def _tell(self, on_roll: Callable[[int], None]) -> None:
+        told = -1
+        try:
+            while told < self._journal.segment:
+                told = self._journal.segment
+                on_roll(told)
+        except (OSError, PlayheadError) as error:
+            self.writer.error = error
+
+    def _let_go(self) -> None:
+        try:
+            if self._rolling is not None:
+                self._rolling.join()
+            if self._on_end is not None:
+                self._on_end()
+        finally:
+            super()._let_go()
+
+
+def as_json(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Take facts that a file will hold as JSON.
+
+    Raises:
+        WrongType: They cannot be.
+    """
+    try:
+        strictjson.encode(dict(facts))
+    except TypeError as error:
+        raise WrongType(f"facts are kept as JSON, and these cannot be: {error}") from error
+    return dict(facts)
