@@ -247,12 +247,12 @@ class ReelRecorder(ReelTape):
             self._roll()
         names = tuple(arrays)
         together = self._together.get(names) or self._take_up(names, arrays)
-        puts = []
+        puts, row = [], self._written + len(self._steps)
         for stage, given in zip(together.stages, arrays.values(), strict=True):
             value = given
             if type(given) is np.ndarray and given.shape == stage.shape and given.dtype == stage.dtype:
                 if not owned:
-                    value = given.copy()
+                    value = stage.copied(row, given)
             elif type(given) not in _INTEGERS or not stage.least <= given <= stage.most:
                 value = fitted(given, stage.kind)
                 if value is given or value.base is not None:
@@ -272,7 +272,6 @@ class ReelRecorder(ReelTape):
             stamp = self._stamps.last = ts_ns
         else:
             stamp = self._stamp(ts_ns)
-        row = self._written + len(self._steps)
         place = self._steps_of.get(number, 0) if step is None else step
         flags = (rows.TERMINATED if terminated else 0) | (rows.TRUNCATED if truncated else 0)
         self._steps_of[number] = place + 1

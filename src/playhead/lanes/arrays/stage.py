@@ -1,4 +1,8 @@
-"""Rows of one array that wait until enough of them are there to be compressed together. For one thread at a time."""
+"""Rows of one array that wait until enough of them are there to be compressed together.
+
+The background alone puts rows and writes chunks. The caller, who must copy what may still be changed, copies a large
+row to where it will be needed: into a buffer for its chunk, which the background takes over when it comes to that.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ class Rows(NamedTuple):
 
 
 class Stage:
-    """The newest rows of one array: those of one chunk.
+    """The newest rows of one array.
 
     Args:
         kind: The array.
@@ -29,25 +33,6 @@ class Stage:
         base: The row at which the segment begins.
     """
 
-    __slots__ = (
-        "_base",
-        "_bytes",
-        "_end",
-        "_is_large",
-        "_row_bytes",
-        "_rows",
-        "_start",
-        "_written",
-        "bit",
-        "dtype",
-        "kind",
-        "least",
-        "most",
-        "number",
-        "shape",
-        "stop",
-    )
-
     def __init__(self, kind: ArrayKind, number: int, bit: int, base: int) -> None:
         self.kind = kind
         self.number = number
@@ -55,39 +40,78 @@ class Stage:
         self.shape = kind.shape
         self.dtype = np.dtype(kind.dtype)
         self.least, self.most = _limits(self.dtype) if kind.shape == () else (0, -1)
-        self._row_bytes = kind.row_bytes
         is_plain = self.dtype.kind in "biuf" and self.dtype.itemsize <= 8
         self._is_large = is_plain and _LARGE <= kind.row_bytes < _HUGE
-        buffer = np.empty(kind.chunk * kind.row_bytes, np.uint8)
-        self._bytes = memoryview(buffer.data)
-        self._rows: NDArray[Any] = buffer.view(self.dtype).reshape(kind.chunk, *kind.shape)
+        self._chunk, self._row_bytes = kind.chunk, kind.row_bytes
+        self._spare: list[NDArray[np.uint8]] = []  # buffers that were used before
+        self._buffers: dict[int, NDArray[np.uint8]] = {}  # by the first row of a chunk that is yet to come
+        self._buffer = np.empty(0, np.uint8)  # of the chunk that rows are put into
         self.rebase(base)
 
     def rebase(self, base: int) -> None:
-        """Begin a new segment; every row before it is written."""
+        """Begin a new segment; every row before it is written, and nobody copies one meanwhile."""
         self._base = base
+        self._buffers.clear()
+        self._ahead = -1  # the first row of the chunk that the caller copies into
         self.turn(base)
+
+    def _start_of(self, row: int) -> int:
+        return row - (row - self._base) % self._chunk
+
+    def _new_buffer(self) -> NDArray[np.uint8]:
+        try:
+            return self._spare.pop()
+        except IndexError:
+            return np.empty(self._chunk * self._row_bytes, np.uint8)
+
+    # -- the caller's side ------------------------------------------------------------------------------------------
+
+    def copied(self, row: int, value: NDArray[Any]) -> NDArray[Any]:
+        """Copy a value of the right shape and type, if it is a large one to where its row will be written from."""
+        if not self._is_large or not value.flags.c_contiguous:
+            return value.copy()
+        start = self._start_of(row)
+        if start != self._ahead:
+            buffer = self._buffers[start] = self._new_buffer()
+            self._ahead, self._ahead_bytes, self._ahead_rows = start, memoryview(buffer.data), self._rows_in(buffer)
+        # As NumPy would, but without letting go of the interpreter for it: taking it back costs more than the copy.
+        at = (row - start) * self._row_bytes
+        self._ahead_bytes[at : at + self._row_bytes] = value.data.cast("B")
+        copy: NDArray[Any] = self._ahead_rows[row - start]
+        return copy
+
+    def _rows_in(self, buffer: NDArray[np.uint8]) -> NDArray[Any]:
+        return buffer.view(self.dtype).reshape(self._chunk, *self.shape)
+
+    # -- the background's side --------------------------------------------------------------------------------------
 
     def turn(self, row: int) -> None:
         """Go on to the chunk of a row; every row before it is written."""
-        self._start = row - (row - self._base) % self.kind.chunk
-        self.stop = self._start + self.kind.chunk  # the row behind the chunk
+        self._start = self._start_of(row)
+        self.stop = self._start + self._chunk  # the row behind the chunk
         self._end = self._written = 0  # places behind the last row that was put, and that is written
+        if self._buffer.size:
+            self._spare.append(self._buffer)
+        ahead = self._buffers.pop(self._start, None)
+        self._buffer = self._new_buffer() if ahead is None else ahead
+        self._bytes, self._rows = memoryview(self._buffer.data), self._rows_in(self._buffer)
+        for start in list(self._buffers):
+            if start < self._start:
+                del self._buffers[start]  # the caller came to that chunk after the background did
 
     def put(self, row: int, value: Any) -> bool:
-        """Copy a value of the right shape and type into a row of the chunk; tell whether the chunk is full.
+        """Put a value of the right shape and type into a row of the chunk; tell whether the chunk is full.
 
         Rows that were left out are empty. Putting a row again does no harm.
         """
         place = row - self._start
         if place > self._end:
             self._rows[self._end : place] = np.zeros((), self.dtype)
-        if self._is_large and value.flags.c_contiguous:
-            # As NumPy would, but without letting go of the interpreter for it: taking it back costs more than the copy.
+        if not self._is_large or not value.flags.c_contiguous:
+            self._rows[place] = value
+        elif value.base is not self._buffer:  # else it was copied to just there
             at = place * self._row_bytes
             self._bytes[at : at + self._row_bytes] = value.data.cast("B")
-        else:
-            self._rows[place] = value
         self._end = place + 1
         return row + 1 == self.stop
 

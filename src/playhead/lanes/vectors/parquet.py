@@ -175,6 +175,11 @@ class ParquetSamples:
         if self._about is not None and self._about.get("count") != self.count:
             raise Damaged(self.path, f"{self._about.get('count')} samples", f"{self.count}", _REMEDY)
 
+    @property
+    def kind(self) -> Kind | None:
+        """What the values are; None where the file does not say."""
+        return self._kind
+
     def stamps(self) -> NDArray[np.int64]:
         """Read the stamps.
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playhead import disk
+from playhead.lanes.vectors.kind import Kind
 from playhead.lanes.vectors.parquet import ParquetSamples
 from playhead.signal.contract import Positions, Signal
 from playhead.signal.memory import frozen
@@ -76,6 +77,12 @@ class SimpleSignal(Signal[T]):
         """The fields of the file that hold stamps."""
         with self._turn:
             return self._opened().clocks
+
+    @property
+    def kind(self) -> Kind | None:
+        """What its values are, known without reading them; None where the file, of another program, does not say."""
+        with self._turn:
+            return self._opened().kind
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.filepath, self._timeline)
