@@ -89,6 +89,7 @@ def test_calling_narrows_and_narrows_again(store: playhead.Store, five: list[str
     [
         ("created_at", "01234"), ("-created_at", "43210"), ("best", "03142"), ("-best", "41302"), ("best desc", "41302"),
         ("config.k", "43210"), ("-config.n", "43210"), ("name", "01234"), ("metric.acc", "03142"),
+        ("project,-name", "42031"), ("-project, name desc", "31420"),
     ],
 )  # fmt: skip
 def test_order(store: playhead.Store, five: list[str], order: str, expected: str) -> None:

@@ -89,7 +89,13 @@ class BadRef(PlayheadError, ValueError):
 
 
 class BadQuery(PlayheadError, ValueError):
-    """A `where` text or an SQL query that cannot be understood; the message shows where."""
+    """A `where` text or an SQL query that cannot be understood; the message shows where.
+
+    Attributes:
+        position: The character of a `where` text that is wrong, if one is.
+    """
+
+    position: int | None = None
 
 
 class QueryStopped(PlayheadError, TimeoutError):

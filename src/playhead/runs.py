@@ -44,7 +44,8 @@ class Runs(Sequence[Run]):
             status: Only `running`, `finished`, `failed` or `interrupted` ones.
             tags: Only those that have all of these.
             where: A condition in the `where` language, such as `"config.lr < 1e-3 and best > 0.9"`.
-            order: What to sort by: a name of the `where` language; `-name` for the largest first.
+            order: What to sort by: a name of the `where` language, `-name` for the largest first, several with commas
+                between.
             limit: At most this many.
 
         Raises:

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -48,6 +49,7 @@ _COLUMNS: dict[str, Column[Any]] = {
     "points": runs.c.metric_count,
 }
 _SERIES = {"metric": series.c.last_value, "min": series.c.min_value, "max": series.c.max_value}
+_ALWAYS = ("id", "project", "name", "status", "created_at", "updated_at")  # no run is without
 _HINT = "also config.KEY, summary.KEY, metric.NAME, min.NAME, max.NAME"
 
 
@@ -107,31 +109,91 @@ class Resolver:
         return runs.c.key.in_(fitting)
 
 
-def order_by(text: str) -> list[ColumnElement[Any]]:
-    """Give what to sort runs by: a name, `-name` or `name desc` for the largest first; runs without it come last."""
-    name, _, direction = text.strip().removeprefix("-").partition(" ")
-    if direction.strip().lower() not in ("", "asc", "desc"):
+_LISTED = re.compile(r"(?:`[^`]*`|[^,`]|`)+")
+_SORTED = re.compile(r"(-?)\s*((?:`[^`]*`|[^\s`])+)(?:\s+(asc|desc))?", re.IGNORECASE)
+
+
+def split_names(text: str) -> list[str]:
+    """Split names that have commas between them; a name with a comma in it stands in backquotes."""
+    return [name for part in _LISTED.findall(text) if (name := part.strip())]
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """One name to sort by."""
+
+    name: str
+    falling: bool
+
+    @classmethod
+    def parse(cls, text: str) -> SortKey:
+        """Read `name`, `-name` or `name desc`.
+
+        Raises:
+            BadQuery: It is none of these.
+        """
+        found = _SORTED.fullmatch(text.strip())
+        if found is None:
+            raise BadQuery(f"cannot sort by {text!r}: write a name, or '-name' for the largest first")
+        return cls(found[2], bool(found[1]) or (found[3] or "").lower() == "desc")
+
+    def reversed(self) -> SortKey:
+        """Give the other direction."""
+        return SortKey(self.name, not self.falling)
+
+    def __str__(self) -> str:
+        return f"-{self.name}" if self.falling else self.name
+
+
+def sort_keys(text: str) -> list[SortKey]:
+    """Read names to sort by, with commas between them.
+
+    Raises:
+        BadQuery: There is none, or one that is not a name.
+    """
+    keys = [SortKey.parse(part) for part in split_names(text)]
+    if not keys:
         raise BadQuery(f"cannot sort by {text!r}: write a name, or '-name' for the largest first")
-    falling = text.strip().startswith("-") or direction.strip().lower() == "desc"
+    return keys
+
+
+def order_by(text: str) -> list[ColumnElement[Any]]:
+    """Give what to sort runs by: `name`, `-name` or `name desc` for the largest first, several with commas between.
+
+    Runs without a value come last; runs that are equal in all of it are sorted by the time they were made, in the
+    direction of the last name.
+    """
+    keys = sort_keys(text)
+    ranked = [_ranked(key) for key in keys]
+    names = [key.name for key in keys]
+    for tie in ("created_at", "id"):
+        if tie not in names:
+            ranked.append(_COLUMNS[tie].desc() if keys[-1].falling else _COLUMNS[tie])
+    return ranked
+
+
+def _ranked(key: SortKey) -> ColumnElement[Any]:
+    value = sorted_value(key.name.replace("`", ""))
+    ranked = value.desc() if key.falling else value.asc()
+    return ranked if key.name in _ALWAYS else ranked.nulls_last()
+
+
+def sorted_value(name: str) -> ColumnElement[Any]:
+    """Give the one value that a run has under a name, as it is sorted and shown.
+
+    Raises:
+        NotFound: There is no such name.
+    """
     head, _, rest = name.partition(".")
-    key: ColumnElement[Any]
     if name in _COLUMNS:
-        key = _COLUMNS[name]
-    elif head in ("config", "summary") and rest:
+        return _COLUMNS[name]
+    if head in ("config", "summary") and rest:
         one = select(func.coalesce(run_values.c.number, run_values.c.text))
-        key = one.where(run_values.c.run == runs.c.key, run_values.c.key == name).scalar_subquery()
-    elif head in _SERIES and rest:
+        return one.where(run_values.c.run == runs.c.key, run_values.c.key == name).scalar_subquery()
+    if head in _SERIES and rest:
         newest = select(_SERIES[head]).where(series.c.run == runs.c.key, series.c.name == rest)
-        key = newest.order_by(series.c.last_ns.desc()).limit(1).scalar_subquery()
-    else:
-        raise NotFound.among("field", name, _COLUMNS, hint=_HINT)
-    ties = [runs.c.created_at.desc(), runs.c.id.desc()] if falling else [runs.c.created_at, runs.c.id]
-    ranked = key.desc() if falling else key.asc()
-    nullable = name not in ("id", "project", "name", "status", "created_at", "updated_at")
-    return [
-        *([ranked.nulls_last()] if nullable else [ranked]),
-        *(tie for tie in ties if name != "created_at" or tie is not ties[0]),
-    ]
+        return newest.order_by(series.c.last_ns.desc()).limit(1).scalar_subquery()
+    raise NotFound.among("field", name, _COLUMNS, hint=_HINT)
 
 
 @dataclass(frozen=True, slots=True)

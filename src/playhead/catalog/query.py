@@ -57,9 +57,7 @@ class RunQuery:
 
     def reversed_order(self) -> str:
         """Give the order that begins at the end."""
-        name = self.order.strip().removeprefix("-").split()[0]
-        falling = self.order.strip().startswith("-") or self.order.lower().rstrip().endswith(" desc")
-        return name if falling else f"-{name}"
+        return ",".join(str(key.reversed()) for key in fields.sort_keys(self.order))
 
     def check(self) -> None:
         """Raise what is wrong with the condition or the order, before anything is asked."""

@@ -105,7 +105,9 @@ class _Parser:
 
     def _fail(self, why: str, position: int | None = None) -> NoReturn:
         position = self._next.position if position is None else position
-        raise BadQuery(f"{why}\n  {self._text}\n  {' ' * position}^")
+        error = BadQuery(f"{why}\n  {self._text}\n  {' ' * position}^")
+        error.position = position
+        raise error
 
     @property
     def _next(self) -> _Token:
