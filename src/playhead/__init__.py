@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from playhead.store import Store
     from playhead.train import EpisodeDataset, EpisodeLoader
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 _HOME = {
     "open": "opening",

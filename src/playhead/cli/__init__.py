@@ -12,6 +12,7 @@ from playhead.cli.program import LazyGroup
 
 # The names are those of the modules in this package; the texts are what `playhead --help` says of them.
 COMMANDS = {
+    "serve": "Serve a store as a page in the browser.",
     "ls": "List runs, newest first.",
     "show": "Show one run: config, metrics, environment, log.",
     "diff": "Show what differs between two runs.",

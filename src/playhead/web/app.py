@@ -1,0 +1,164 @@
+"""The application: all routes around one store, behind the guard."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+import starlette.routing
+from anyio import CapacityLimiter
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from playhead import strictjson
+from playhead.errors import PlayheadError
+from playhead.web import about, answers, checking, episodes, errors, runs
+from playhead.web.built import Page
+from playhead.web.errors import BadRequest, Refused
+from playhead.web.routes import Ask, Route
+from playhead.web.security import LOOPBACK, MOST_BODY, Guard
+from playhead.web.site import Site
+
+if TYPE_CHECKING:
+    from playhead.store import Store
+
+THREADS = 16  # fewer than the catalogue has connections, so that none waits for one in vain
+
+
+def all_routes() -> tuple[Route, ...]:
+    """Collect the routes of all rooms, in the order in which they are looked at."""
+    return tuple(sorted((*about.ROUTES, *runs.ROUTES, *episodes.ROUTES), key=Route.rank))
+
+
+def make_app(
+    store: Store, *, page: Path | None = None, token: str | None = None, hosts: Iterable[str] | None = LOOPBACK
+) -> Starlette:
+    """Make the application that serves a store.
+
+    Args:
+        store: The store; it stays open when the application ends.
+        page: The folder of the built page; the one in this package if it is left out.
+        token: What each request has to show; None for nothing, which is for loopback only.
+        hosts: The names under which it may be asked; None for any.
+    """
+    routes = all_routes()
+    site = Site(store, routes)
+    root = str(store.path)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        threading.Thread(target=episodes.prepare, name="playhead-prepare", daemon=True).start()
+        yield
+        await anyio.to_thread.run_sync(site.close)
+
+    app = Starlette(
+        routes=[*(_mounted(route, site) for route in routes), _nothing_else(), _mounted_page(Page(page))],
+        lifespan=lifespan,
+        middleware=[Middleware(Guard, token=token, hosts=hosts), Middleware(EncodedPaths)],
+        exception_handlers={
+            PlayheadError: lambda _request, error: errors.answer_for(error, root),
+            OSError: lambda _request, error: errors.answer_for_system(error, root),
+            HTTPException: _answer_for_http,
+            Exception: lambda _request, _error: errors.answer(
+                500, "ProgramError", "a mistake of the server; see its log"
+            ),
+        },
+    )
+    app.state.site = site
+    return app
+
+
+class EncodedPaths:
+    """Hands paths on as they were sent, percent-encoded: a slash within a name then does not part it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] == "http" and scope.get("raw_path"):
+            scope = {**scope, "path": scope["raw_path"].decode("latin-1")}
+        await self._app(scope, receive, send)
+
+
+def _mounted(route: Route, site: Site) -> starlette.routing.Route:
+    limiter: CapacityLimiter | None = None
+
+    async def endpoint(request: Request) -> Response:
+        nonlocal limiter
+        if limiter is None:
+            limiter = site.keep(CapacityLimiter, lambda: CapacityLimiter(THREADS))
+        values = checking.path_values(route, request.path_params)
+        values |= checking.query_values(route, request.query_params.multi_items())
+        if route.body is not None:
+            values |= checking.body_values(route, await _content(request))
+        ask = Ask(site, values, request.headers)
+        if route.is_async and request.method == "HEAD":  # the answer itself would never end
+            return Response(media_type=route.answer.types[0])
+        if route.is_async:
+            return _response(await route.handler(ask))
+        return await anyio.to_thread.run_sync(functools.partial(_handled, route, ask), limiter=limiter)
+
+    return starlette.routing.Route(route.path, endpoint, methods=[route.method])
+
+
+def _handled(route: Route, ask: Ask) -> Response:
+    return answers.packed(_response(route.handler(ask)), ask.headers.get("accept-encoding", ""))
+
+
+def _response(found: Any) -> Response:
+    if isinstance(found, Response):
+        return found
+    return answers.json(found, headers={"Cache-Control": "no-store"})
+
+
+async def _content(request: Request) -> Any:
+    """Read a body of JSON, up to a limit.
+
+    Raises:
+        Refused: It is too large.
+        BadRequest: It is not JSON.
+    """
+    body = b""
+    try:
+        async for block in request.stream():
+            body += block
+            if len(body) > MOST_BODY:
+                raise Refused(413, f"the body is larger than {MOST_BODY} bytes")
+    except ClientDisconnect:
+        raise BadRequest("the body ended too early") from None
+    try:
+        return strictjson.decode(body)
+    except strictjson.JSONDecodeError as error:
+        raise BadRequest(f"the body is not JSON: {error}") from None
+
+
+def _nothing_else() -> starlette.routing.Route:
+    async def endpoint(_request: Request) -> Response:
+        return errors.answer(404, "NotFound", "there is no such route; GET /api lists all")
+
+    return starlette.routing.Route("/api/{rest:path}", endpoint, methods=["GET", "POST", "PATCH", "PUT", "DELETE"])
+
+
+def _mounted_page(page: Page) -> starlette.routing.Route:
+    def endpoint(request: Request) -> Response:
+        return page.answer(request)
+
+    return starlette.routing.Route("/{rest:path}", endpoint, methods=["GET"])
+
+
+def _answer_for_http(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    message = "this path cannot be asked so" if error.status_code == 405 else error.detail
+    return errors.answer(
+        error.status_code, errors.name_of(error.status_code), message, headers=dict(error.headers or {})
+    )

@@ -1,0 +1,276 @@
+"""Down-sampling of metrics: as many points as a chart can show, with every spike, the ends and the gaps.
+
+A series of up to `RAW` points in the range is read as it is, and thinned to the smallest and largest value of equal
+stretches of the axis. Of a longer one SQLite gives the smallest and largest of equal stretches of time, so that its
+points never become Python objects; the stretches are shared out to threads.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tsdownsample import MinMaxDownsampler
+
+from playhead.catalog import curves
+from playhead.catalog.curves import Envelope, Point, Series
+from playhead.catalog.database import Connection, Database
+
+RAW = 12_000  # about where reading rows into Python and asking for extremes cost the same
+FAR = 2**62
+
+_SHARED = 200_000  # points from which on threads share the work
+_UNSORTED = 200_000  # points that are read of a series whose steps go back and forth
+_LOOKS = 64  # places at which a series is looked at, to see whether its steps increase
+_KEPT = 256  # curves that are remembered
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What of a series is asked for.
+
+    Attributes:
+        by_step: Whether the axis is steps; else it is time.
+        start: The first step or stamp.
+        stop: The last one.
+    """
+
+    by_step: bool
+    start: int = -FAR
+    stop: int = FAR
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is all of it."""
+        return self.start <= -FAR and self.stop >= FAR
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Points of a series, in the order of the axis. NaN is a gap.
+
+    Attributes:
+        total: How many points there are in the range.
+        stamps: When.
+        steps: At which step.
+        values: What.
+    """
+
+    total: int
+    stamps: NDArray[np.int64]
+    steps: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether points were left out."""
+        return self.total > len(self.stamps)
+
+
+class Sampler:
+    """Gives curves of series; remembers those that took long. Safe in threads.
+
+    Args:
+        database: The catalogue.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._workers = min(4, os.cpu_count() or 1)
+        self._pool = ThreadPoolExecutor(self._workers, "playhead-curves")
+        self._lock = threading.Lock()
+        self._known: OrderedDict[tuple[Any, ...], tuple[Series, Curve]] = OrderedDict()
+
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown()
+
+    def curve(self, connection: Connection, series: Series, wanted: Range, most: int) -> Curve:
+        """Give a series with at most so many points."""
+        if series.points <= RAW:
+            return thinned(_all_of(connection, series, wanted), wanted, most)
+        key = (series.key, wanted, most)
+        with self._lock:
+            known = self._known.get(key)
+            if known is not None:
+                self._known.move_to_end(key)
+        if known is not None:
+            curve = _grown(connection, series, wanted, most, *known)
+            if curve is not None:
+                return curve
+        curve = self._of_many(connection, series, wanted, most)
+        with self._lock:
+            self._known[key] = series, curve
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        return curve
+
+    def _of_many(self, connection: Connection, series: Series, wanted: Range, most: int) -> Curve:
+        ends = curves.ends(connection, series.key)
+        if ends is None:
+            return _curve([])
+        start, stop = max(ends[0], wanted.start), min(ends[1], wanted.stop) + 1
+        if wanted.by_step:
+            start, stop = ends[0], ends[1] + 1
+            if not wanted.is_open:
+                if not _steps_increase(connection, series.key, *ends):
+                    return thinned(_unsorted(connection, series, wanted), wanted, most)
+                start = _stamp_of_step(connection, series.key, ends, wanted.start)
+                stop = _stamp_of_step(connection, series.key, ends, wanted.stop + 1)
+        if start >= stop:
+            return _curve([])
+        if not curves.has_more_than(connection, series.key, start, stop, RAW):
+            few = curves.stretch(connection, series.key, start, stop)
+            return thinned(_within(_curve(few), wanted), wanted, most)
+        is_whole = (start, stop) == (ends[0], ends[1] + 1)
+        total = series.points if is_whole else curves.count(connection, series.key, start, stop)
+        found = self._envelope(connection, series, start, stop, max(1, most // 2))
+        first = curves.next_from(connection, series.key, start)
+        last = curves.newest_at(connection, series.key, stop - 1)
+        assert first is not None
+        assert last is not None
+        each = dict.fromkeys([*found.points, *found.gaps, first, last])  # one point may be several of these
+        candidates = _within(_curve(list(each)), wanted)
+        return thinned(candidates, wanted, most, total=total)
+
+    def _envelope(self, connection: Connection, series: Series, start: int, stop: int, stretches: int) -> Envelope:
+        """Find the extremes, in several threads where there are many points."""
+        edges = curves.stretches(connection, series.key, start, stop, stretches)
+        if self._workers == 1 or series.points < _SHARED:
+            return curves.envelope(connection, series.key, edges)
+        # Small shares, since some are fuller than others; each begins without knowing what the one before found.
+        size = max(16, -(-len(edges) // (self._workers * 4)))
+        shares = [edges[place : place + size + 1] for place in range(0, len(edges) - 1, size)]
+
+        def work(share: Sequence[int]) -> Envelope:
+            with self._database.read() as own:
+                return curves.envelope(own, series.key, share)
+
+        parts = list(self._pool.map(work, shares))
+        return Envelope(
+            list(chain.from_iterable(part.points for part in parts)),
+            list(chain.from_iterable(part.gaps for part in parts)),
+        )
+
+
+def _grown(
+    connection: Connection, series: Series, wanted: Range, most: int, before: Series, curve: Curve
+) -> Curve | None:
+    """Give a curve that was found before, with what was added since; None where that is too much, or something else."""
+    if series == before:
+        return curve
+    added = series.points - before.points
+    if series[:4] != before[:4] or not 0 < added <= min(RAW, before.points // 4) or series.last_ns <= before.last_ns:
+        return None
+    tail = _within(_curve(curves.stretch(connection, series.key, before.last_ns + 1, FAR)), wanted)
+    joined = Curve(
+        0,
+        np.concatenate([curve.stamps, tail.stamps]),
+        np.concatenate([curve.steps, tail.steps]),
+        np.concatenate([curve.values, tail.values]),
+    )
+    return thinned(_within(joined, wanted), wanted, most, total=curve.total + len(tail.stamps))
+
+
+def _all_of(connection: Connection, series: Series, wanted: Range) -> Curve:
+    start, stop = (-FAR, FAR) if wanted.by_step else (wanted.start, wanted.stop)
+    return _within(_curve(curves.stretch(connection, series.key, start, stop + 1)), wanted)
+
+
+def _unsorted(connection: Connection, series: Series, wanted: Range) -> Curve:
+    found = curves.by_step(connection, series.key, wanted.start, wanted.stop, _UNSORTED)
+    return _within(_curve(found), wanted)
+
+
+def _curve(points: Sequence[Point]) -> Curve:
+    count = len(points)
+    stamps, steps, values = zip(*points, strict=True) if points else ((), (), ())
+    return Curve(
+        count,
+        np.fromiter(stamps, np.int64, count),
+        np.fromiter(steps, np.int64, count),
+        np.array(values, np.float64),  # None becomes NaN
+    )
+
+
+def _within(curve: Curve, wanted: Range) -> Curve:
+    """Leave out what is not in the range of steps, and bring the points into the order of the axis."""
+    axis = curve.steps if wanted.by_step else curve.stamps
+    order = np.lexsort((curve.stamps, axis))
+    order = order[(axis[order] >= wanted.start) & (axis[order] <= wanted.stop)]
+    if len(order) == len(axis) and np.all(order[1:] > order[:-1]):
+        return curve
+    return Curve(len(order), curve.stamps[order], curve.steps[order], curve.values[order])
+
+
+def thinned(curve: Curve, wanted: Range, most: int, total: int | None = None) -> Curve:
+    """Leave at most so many points: the ends, gaps, and the smallest and largest of each stretch of the axis.
+
+    Args:
+        curve: The points in order.
+        wanted: Whose axis counts.
+        most: How many to leave.
+        total: How many points the curve stands for, where some have been left out already.
+    """
+    total = len(curve.stamps) if total is None else total
+    if len(curve.stamps) <= most:
+        return Curve(total, curve.stamps, curve.steps, curve.values)
+    numbers = np.flatnonzero(~np.isnan(curve.values))
+    gaps = _gaps(curve.values, max(0, most // 4))
+    ends = np.array([0, len(curve.values) - 1])
+    room = max(0, most - len(gaps) - len(ends)) // 2 * 2
+    axis = (curve.steps if wanted.by_step else curve.stamps)[numbers]
+    if len(numbers) > room:
+        numbers = numbers[_extremes(axis, curve.values[numbers], room)]
+    kept = np.unique(np.concatenate([ends, gaps, numbers]))
+    return Curve(total, curve.stamps[kept], curve.steps[kept], curve.values[kept])
+
+
+def _extremes(axis: NDArray[np.int64], values: NDArray[np.float64], room: int) -> NDArray[Any]:
+    """Choose the smallest and largest value of equal stretches of the axis."""
+    if room < 4:  # tsdownsample wants two stretches or more
+        return np.array([np.argmin(values), np.argmax(values)])[:room]
+    relative = (axis - axis[0]).astype(np.float64)
+    if relative[-1] <= 0:  # all at one place of the axis
+        return np.asarray(MinMaxDownsampler().downsample(values, n_out=room))
+    return np.asarray(MinMaxDownsampler().downsample(relative, values, n_out=room))
+
+
+def _gaps(values: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """Choose the first NaN of each stretch of NaNs, of the longest ones where there are too many."""
+    missing = np.isnan(values)
+    begins = np.flatnonzero(missing & ~np.concatenate([[False], missing[:-1]]))
+    if len(begins) <= most:
+        return begins
+    stops = np.flatnonzero(missing & ~np.concatenate([missing[1:], [False]]))
+    longest = np.argsort(begins - stops, kind="stable")[:most]
+    return np.sort(begins[longest])
+
+
+def _steps_increase(connection: Connection, series: int, first: int, last: int) -> bool:
+    """Look at a few places whether steps increase with time."""
+    moments = [first + (last - first) * place // (_LOOKS - 1) for place in range(_LOOKS)]
+    found = [curves.next_from(connection, series, moment) for moment in moments]
+    steps = [point[1] for point in found if point is not None]
+    return all(one <= other for one, other in pairwise(steps))
+
+
+def _stamp_of_step(connection: Connection, series: int, ends: tuple[int, int], step: int) -> int:
+    """Give the stamp of the first point that has a step or a later one, in a series whose steps increase."""
+    low, high = ends[0], ends[1] + 1
+    while low < high:
+        middle = (low + high) // 2
+        point = curves.next_from(connection, series, middle)
+        if point is None or point[1] >= step:
+            high = middle
+        else:
+            low = point[0] + 1
+    return low

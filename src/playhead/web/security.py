@@ -1,0 +1,145 @@
+"""Who may ask: the guard in front of every route.
+
+- The `Host` of a request must be one of this server's names, or a page elsewhere could reach a server on loopback
+  through a name of its own that it points there.
+- Where there is a token, each request has to show it: `Authorization: Bearer …`, the cookie, or once, on a page load,
+  `?token=…`, which sets the cookie.
+- What changes something must be JSON, and from this very origin.
+
+All answers carry the headers that keep what was recorded from running as script.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from playhead.web import errors
+
+COOKIE = "playhead_token"
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+MOST_BODY = 1_000_000
+
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_POLICY = (
+    "default-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; style-src 'self' 'unsafe-inline'; "
+    "object-src 'none'; base-uri 'none'; form-action 'self'; "
+    # A notebook on this machine shows the player in a frame.
+    "frame-ancestors 'self' http://localhost:* http://127.0.0.1:* https://localhost:* vscode-webview:"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+class Guard:
+    """Lets through what may be asked, as an ASGI application around another.
+
+    Args:
+        app: The application.
+        token: What each request has to show; None for nothing.
+        hosts: The names under which this server may be asked; None for any.
+    """
+
+    def __init__(self, app: ASGIApp, *, token: str | None = None, hosts: Iterable[str] | None = LOOPBACK) -> None:
+        self._app = app
+        self._token = token
+        self._hosts = None if hosts is None else frozenset(host.lower() for host in hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1003})
+            return
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await refusal(scope, receive, _dressed(send))
+            return
+        await self._app(scope, receive, _dressed(send))
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        if self._hosts is not None and _host_name(headers.get("host", "")) not in self._hosts:
+            message = "this server answers on this machine's own names only, such as localhost"
+            return errors.answer(403, "Forbidden", message)
+        if self._token is not None and not self._shows_token(headers):
+            return self._welcome(scope)
+        return None if scope["method"] in _SAFE else _refusal_of_write(headers)
+
+    def _shows_token(self, headers: Headers) -> bool:
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        return (scheme.lower() == "bearer" and self._is_token(given.strip())) or self._is_token(_cookie(headers))
+
+    def _is_token(self, given: str | None) -> bool:
+        assert self._token is not None
+        return given is not None and hmac.compare_digest(given.encode("utf-8", "replace"), self._token.encode())
+
+    def _welcome(self, scope: Scope) -> Response:
+        """Answer who has not shown the token: with the cookie, if the address of a page holds it."""
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        given = next((value for name, value in query if name == "token"), None)
+        is_page = scope["method"] in ("GET", "HEAD") and not scope["path"].startswith("/api")
+        if is_page and self._is_token(given):
+            rest = urlencode([pair for pair in query if pair[0] != "token"])
+            # A path that begins with two slashes would be read as another host.
+            path = "/" + scope.get("raw_path", b"/").decode("latin-1").lstrip("/")
+            response = RedirectResponse(f"{path}?{rest}" if rest else path, 303)
+            response.set_cookie(COOKIE, self._token or "", path="/", httponly=True, samesite="strict")
+            response.headers["Cache-Control"] = "no-store"
+            return response
+        message = "this server wants its token: open the address that `playhead serve` printed"
+        return errors.answer(401, "Unauthorized", message, headers={"WWW-Authenticate": "Bearer"})
+
+
+def _refusal_of_write(headers: Headers) -> Response | None:
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        return errors.answer(415, "WrongType", "send JSON: Content-Type: application/json")
+    origin = headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+        return errors.answer(403, "Forbidden", "this was asked by a page of another origin")
+    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return errors.answer(403, "Forbidden", "this was asked by a page of another origin")
+    return None
+
+
+def _host_name(host: str) -> str:
+    """Give a Host header without its port, in small letters."""
+    host = host.strip().lower()
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.rpartition(":")[0] if host.count(":") == 1 else host
+
+
+def _cookie(headers: Headers) -> str | None:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:
+        return None
+    return None if found is None else found.value
+
+
+def _dressed(send: Send) -> Send:
+    """Put the headers of safety on an answer."""
+
+    async def dressed(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return dressed
