@@ -4,8 +4,9 @@ VENV   := .venv
 PYTHON := $(VENV)/bin/python
 BASE   ?= python3
 STAMP  := $(VENV)/.installed
+PAGE   := src/playhead/web/page/index.html
 
-.PHONY: help system setup demo test check format bench bench-peers campaign clean
+.PHONY: help system setup page demo test check format bench bench-peers campaign clean
 
 help:            ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -13,16 +14,23 @@ help:            ## Show this list
 system:
 	@bash .ci/system-packages
 
-setup: $(STAMP)  ## Install Playhead and its tools into .venv
+setup: $(STAMP) $(PAGE)  ## Install Playhead and its tools into .venv, and build the page
 
 $(STAMP): pyproject.toml
 	@$(BASE) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Playhead needs Python 3.11 or later"; exit 1; }
 	@test -x $(PYTHON) || $(BASE) -m venv $(VENV) || { echo "install venv first: apt-get install python3-venv"; exit 1; }
 	$(PYTHON) -m pip install --quiet --upgrade 'pip>=25.1'
-	$(PYTHON) -m pip install --quiet --editable '.[system,demo,gym,video,plot]' --group dev
+	$(PYTHON) -m pip install --quiet --editable '.[system,demo,gym,video,plot,web]' --group dev
 	@touch $@
 
-demo: setup      ## Train a small agent, play Atari, record a pendulum with a camera, look at them
+page: $(PAGE)    ## Build the page that `playhead serve` shows
+
+$(PAGE): $(shell find web -type f -not -path '*/node_modules/*') | $(STAMP)
+	bash web/npm.sh $(PYTHON) install --no-save
+	bash web/npm.sh $(PYTHON) run build -- --logLevel warn
+	@touch $@
+
+demo: setup      ## Train a small agent, play Atari, record a pendulum with a camera, open the page on them
 	$(PYTHON) examples/cartpole.py --store demo-store
 	$(PYTHON) examples/atari.py --store demo-store
 	$(VENV)/bin/playhead replay last --store demo-store --frames 1
@@ -32,6 +40,7 @@ demo: setup      ## Train a small agent, play Atari, record a pendulum with a ca
 	$(VENV)/bin/playhead show last --store demo-store
 	$(VENV)/bin/playhead episode show pendulum/-1 --store demo-store
 	$(VENV)/bin/playhead episode sheet pendulum/-1 --store demo-store -o demo-store/sheet.png
+	$(PYTHON) examples/look.py --store demo-store
 
 test: system setup  ## Run the tests
 	$(PYTHON) -m pytest
@@ -40,6 +49,8 @@ check: setup     ## Lint and type-check
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	bash web/npm.sh $(PYTHON) run check
+	bash web/npm.sh $(PYTHON) run test
 
 format: setup    ## Bring the code into the house format
 	$(VENV)/bin/ruff check --fix --quiet . || true
@@ -59,4 +70,4 @@ campaign: system setup  ## Run the crash and fault campaigns whole, and print th
 	$(PYTHON) -m benchmarks.catalogue --runs 100000 --points 100000000
 
 clean:           ## Remove what was built
-	rm -rf $(VENV) .peers demo-store .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
+	rm -rf $(VENV) .peers demo-store web/node_modules src/playhead/web/page .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
