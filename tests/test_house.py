@@ -18,7 +18,7 @@ SOURCE = Path(playhead.__file__).parent
 LAYERS: list[set[str]] = [
     {"errors"},
     {"clock", "process", "ref", "order"},
-    {"strictjson", "layout", "disk", "filesystem"},
+    {"strictjson", "layout", "disk", "filesystem", "markup"},
     {"journal", "catalog"},
     {"facts", "claims", "arrow", "writer"},
     {"tape"},

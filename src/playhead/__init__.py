@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from playhead.signal.derived import joined as join
     from playhead.store import Store
     from playhead.train import EpisodeDataset, EpisodeLoader
+    from playhead.web.notebook import show
 
 __version__ = "0.4.0"
 
@@ -115,6 +116,7 @@ _HOME = {
     "ReplayWriter": "replay",
     "Transition": "replay",
     "ReplayConfig": "lanes.arrays.config",
+    "show": "web.notebook",
 }
 
 __all__ = [
@@ -182,6 +184,7 @@ __all__ = [
     "open",
     "rebuild",
     "sample",
+    "show",
 ]
 
 

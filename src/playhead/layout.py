@@ -504,8 +504,14 @@ def locate(given: str | os.PathLike[str] | None = None) -> Path:
     chosen = given or os.environ.get("PLAYHEAD_STORE")
     if chosen:
         return Path(chosen)
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        if (folder / MARKER).is_file():
-            return folder
-    return here / "store"
+    return store_around(Path.cwd()) or Path.cwd() / "store"
+
+
+def dataset_of(path: Path, root: Path) -> str:
+    """Name the dataset of a store that an episode's folder lies in."""
+    return name_of_folder(path.absolute().relative_to(root / EPISODES).parts[0])
+
+
+def store_around(path: Path) -> Path | None:
+    """Find the store that a folder or file lies in; None where there is none."""
+    return next((folder for folder in (path, *path.parents) if (folder / MARKER).is_file()), None)

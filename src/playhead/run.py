@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from playhead import claims, clock, disk, facts, layout, strictjson
+from playhead import claims, clock, disk, facts, layout, markup, strictjson
 from playhead.catalog import episodes as catalog_episodes
 from playhead.catalog import points, samples
 from playhead.catalog import runs as catalog_runs
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from playhead.lanes.scalars.signal import MetricSignal
+
+
+_CURVE, _MOST_METRICS = 60, 12  # of what a notebook shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,6 +355,32 @@ class Run:
         claim.release()
         # The folders of the name and the project go when their last run does.
         any(not disk.remove_empty(parent) for parent in list(self._folder.path.parents)[:3])
+
+    def _repr_html_(self) -> str:
+        best = "" if self.best is None else f"best {self.primary_metric} {self.best:.6g}"
+        length = "" if self.duration is None else f"{self.duration:.3g} s"
+        about = [self.status, self.project, length, f"{self.points:,} points", best, *self.tags]
+        metrics = [
+            [
+                markup.text(row.name + (f" ({row.stage})" if row.stage else "")),
+                markup.curve(self.samples(row, _CURVE)),
+                markup.text(row.last_value),
+                markup.soft(f"{row.points:,} points"),
+            ]
+            for row in self.metrics_summary()[:_MOST_METRICS]
+        ]
+        return markup.block(
+            self.name,
+            markup.line(markup.soft(self.id), *map(markup.soft, about)),
+            markup.facts({f"config.{name}": value for name, value in self.config.items()}),
+            markup.table(metrics),
+        )
+
+    def show(self, *, height: int = 720) -> Any:
+        """Show the run's page within a notebook, as `playhead.show` does."""
+        import playhead
+
+        return playhead.show(self, height=height)
 
     def __repr__(self) -> str:
         best = "" if self.best is None else f", best {self.primary_metric} {self.best:.6g}"

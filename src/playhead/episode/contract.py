@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Self, cast, final
 
 import numpy as np
 
+from playhead import markup
+from playhead.episode import shown
 from playhead.errors import Empty, NotFound
 from playhead.signal import Signal
 
@@ -151,6 +153,32 @@ class Episode(ABC):
 
         end = max((signal.last_ts for signal in self.signals.values() if len(signal)), default=None)
         return sampling.sample(self.signals, times, rules, default=default, tolerance=tolerance, until=end)
+
+    def _repr_html_(self) -> str:
+        return markup.block(
+            self.uid or type(self).__name__,
+            markup.line(*map(markup.soft, self._about())),
+            shown.picture_of(self.signals),
+            markup.table(map(shown.line_of, self.signals.items())),
+            markup.facts(self.static),
+        )
+
+    def _about(self) -> list[str]:
+        """Say what a notebook shows first."""
+        return [f"{self.duration_ns / 1e9:.3g} s", f"{len(self.signals)} signals"]
+
+    def show(self, *, height: int = 720) -> Any:
+        """Show the episode in the page's player within a notebook, as `playhead.show` does.
+
+        Args:
+            height: In pixels.
+
+        Raises:
+            NotFound: It does not lie in a store.
+        """
+        import playhead
+
+        return playhead.show(self, height=height)
 
     def __repr__(self) -> str:
         label = f" {self.uid}" if self.uid else ""

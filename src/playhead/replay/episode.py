@@ -207,10 +207,11 @@ class ReplayEpisode(Episode):
     def __reduce__(self) -> tuple[Any, ...]:
         return open_episode, (self._reel.files.folder, self._reel.files.id, self.number)
 
+    def _about(self) -> list[str]:
+        return [f"{self.length} steps", f"return {self.total_reward:g}", self.how or "unfinished"]
+
     def __repr__(self) -> str:
-        names = ", ".join(self.signals)
-        figures = f"{self.length} steps, return {self.total_reward:g}, {self.how or 'unfinished'}"
-        return f"<{type(self).__name__} {self.id}, {figures}, signals: {names}>"
+        return f"<{type(self).__name__} {self.id}, {', '.join(self._about())}, signals: {', '.join(self.signals)}>"
 
 
 def _is_of(name: str, group: str) -> bool:
