@@ -485,8 +485,9 @@ def end(home: Home, run_dir: str, status: str, reason: str | None, at: float | N
 
 def _at_exit() -> None:
     """End what the program left open; an error that ended the program is in `sys.last_value`."""
-    for run in list(_open):
-        run.finish(*_ending(getattr(sys, "last_value", None)))
+    with contextlib.ExitStack() as each:  # also where one of them fails
+        for run in list(_open):
+            each.callback(run.finish, *_ending(getattr(sys, "last_value", None)))
 
 
 def _after_fork() -> None:

@@ -8,6 +8,7 @@ same piece of code, so the way back from a crash is walked at every close.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import struct
 import threading
@@ -248,10 +249,11 @@ class Crew(BackgroundWriter):
         tapes = self._tapes  # not the crew itself: its thread would keep it
 
         def work() -> bool:
-            for reference in list(tapes):
-                tape = reference()
-                if tape is not None:
-                    tape._round()
+            with contextlib.ExitStack() as each:  # one that fails does not keep the others from writing
+                for reference in reversed(tapes):
+                    tape = reference()
+                    if tape is not None:
+                        each.callback(tape._round)
             return False
 
         super().__init__(work, interval, "playhead-tape", rest=0)
@@ -359,9 +361,11 @@ def _disown_in_child() -> None:
 
 def _flush_at_exit() -> None:
     """Write down what a program that ends without closing its recordings has appended; they can be recovered."""
-    for tape in list(_tapes):
-        if not tape._is_closed and tape._pid == os.getpid():
-            tape.flush()
+    with contextlib.ExitStack() as each:
+        for tape in list(_tapes):
+            if not tape._is_closed and tape._pid == os.getpid():
+                tape.writer.error = None  # what failed before is tried again
+                each.callback(tape.flush)
 
 
 os.register_at_fork(after_in_child=_disown_in_child)

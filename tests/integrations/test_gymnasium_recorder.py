@@ -209,6 +209,35 @@ def test_a_frame_is_copied_unless_nobody_else_holds_it() -> None:
     assert not np.shares_memory(pictures.keep(lone_view_of_held_bytes), lone_view_of_held_bytes[0])
 
 
+def test_an_error_of_the_recording_moves_no_action_and_no_observation(store: playhead.Store) -> None:
+    class Count(gymnasium.Env[Any, Any]):
+        observation_space = gymnasium.spaces.Box(0, 1e6, (2,), np.float32)
+        action_space = gymnasium.spaces.Discrete(1000)
+        count = 0
+
+        def reset(self, **_options: Any) -> tuple[Any, dict[str, Any]]:
+            return np.zeros(2, np.float32), {}
+
+        def step(self, _action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+            self.count += 1
+            return np.full(2, self.count, np.float32), float(self.count), False, False, {}
+
+    with store.run("odd", "disk", environment=False) as run, Recorder(Count(), run) as env:
+        env.reset()
+        for action in range(12):
+            if action == 5:
+                assert env.reel is not None
+                env.reel.writer.error = OSError(28, "full for a moment")
+                with pytest.raises(OSError, match="full for a moment"):
+                    env.step(action)
+            else:
+                env.step(action)
+    (episode,) = run.episodes
+    assert episode["action"].values.tolist() == list(range(12))
+    assert episode["observation"].values[:, 0].tolist() == list(range(12))
+    assert episode["reward"].values.tolist() == list(range(1, 13))
+
+
 # -- without Gymnasium ----------------------------------------------------------------------------------------------------
 
 

@@ -46,7 +46,7 @@ def _checked_token(_context: click.Context, _parameter: click.Parameter, given: 
     help="What each request has to show. Made where others can reach the server.",
 )
 @click.option("--read-only", is_flag=True, help="Change nothing: no tags, no notes, no deleting.")
-@click.option("--page", type=click.Path(exists=True, file_okay=False), hidden=True)
+@click.option("--page", type=click.Path(exists=True, file_okay=False), hidden=True, help="Another built page.")
 @json_option
 def command(
     store_path: str | None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -12,11 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from playhead.errors import Closed
+from playhead.errors import Closed, WrongShape
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.writer import ReelWriter
 from playhead.layout import ReelFiles, ReplayFolder
+from playhead.tape import Crew
 
 
 def files_in(folder: Path) -> ReelFiles:
@@ -177,3 +179,144 @@ def test_an_interrupt_between_two_lines_neither_loses_nor_doubles_a_step(tmp_pat
     else:
         pytest.fail("the walk did not come to its end")
     assert stop > 300
+
+
+# -- what a review found ----------------------------------------------------------------------------------------------
+
+
+def test_an_old_error_of_the_background_does_not_keep_a_recording_from_its_end(tmp_path: Path) -> None:
+    reel = ReelWriter(files_in(tmp_path), ReplayConfig(interval=60))
+    reel.begin(ts_ns=1)
+    for row in range(45):
+        give(reel, row)
+    reel.writer.error = OSError(28, "full for a moment")
+    reel.close()
+    found = Reel(files_in(tmp_path))
+    assert_rows(found, 45)
+    assert not files_in(tmp_path).journal.exists()
+    found.close()
+
+
+def test_an_error_is_told_once_and_the_step_is_kept(tmp_path: Path) -> None:
+    reel = ReelWriter(files_in(tmp_path), ReplayConfig(interval=60))
+    reel.begin(ts_ns=1)
+    for row in range(5):
+        give(reel, row)
+    reel.writer.error = OSError(28, "full for a moment")
+    with pytest.raises(OSError, match="full for a moment"):
+        give(reel, 5)
+    for row in range(6, 20):
+        give(reel, row)
+    reel.close()
+    found = Reel(files_in(tmp_path))
+    assert_rows(found, 20)
+    found.close()
+
+
+def test_a_step_that_is_not_sound_is_refused_once(tmp_path: Path) -> None:
+    reel = ReelWriter(files_in(tmp_path), ReplayConfig(interval=60))
+    reel.begin(ts_ns=1)
+    for row in range(5):
+        give(reel, row)
+    reel.give({"observations": np.zeros(4, np.float32), "actions": 1}, 0.0, False, False, b"", 2000)
+    with pytest.raises(WrongShape):
+        reel.flush()
+    for row in range(5, 9):
+        give(reel, row, 3000 + row)
+    reel.close()
+    found = Reel(files_in(tmp_path))
+    assert_rows(found, 9)
+    found.close()
+
+
+def test_a_step_can_be_given_before_an_episode_was_begun(tmp_path: Path) -> None:
+    reel = ReelWriter(files_in(tmp_path), ReplayConfig(interval=60))
+    for row in range(3):
+        give(reel, row)
+    reel.end("truncated")
+    for row in range(3, 30):
+        give(reel, row)
+    reel.close()
+    found = Reel(files_in(tmp_path))
+    assert_rows(found, 30)
+    assert [(span.start, span.length) for span in found.spans] == [(0, 3), (3, 27)]
+    found.close()
+
+
+@pytest.mark.parametrize("size", [4, 1 << 20])
+def test_what_waits_is_bounded_whatever_its_size(tmp_path: Path, size: int) -> None:
+    reel = ReelWriter(files_in(tmp_path), ReplayConfig(interval=60, queue=8 << 20))
+    reel.begin(ts_ns=1)
+    value = np.zeros(size, np.uint8)
+    reel.give({"observations": value}, 0.0, False, False, b"", 10)
+    assert reel._most_given * size <= 8 << 20
+    assert reel._most * (size + 600) <= (8 << 20) + 4 * size
+    reel.give({"observations": value}, 0.0, False, False, b'"' + b"x" * 60_000 + b'"', 11)
+    assert reel._most * (size + 60_000) <= (8 << 20) + 4 * (size + 60_000)
+    reel.close()
+
+
+def test_an_array_that_its_object_still_holds_is_copied(tmp_path: Path) -> None:
+    class Held:
+        def __init__(self) -> None:
+            self.array = np.zeros(3, np.float32)
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return self.array
+
+    held = Held()
+    reel = ReelWriter(files_in(tmp_path), ReplayConfig(interval=60))
+    for row in range(3):
+        held.array[:] = row
+        reel.step({"observations": held}, 0.0, False, False)
+    reel.close()
+    found = Reel(files_in(tmp_path))
+    assert found.read("observations", 0, 3)[:, 0].tolist() == [0, 1, 2]
+    found.close()
+
+
+def test_one_reel_that_fails_does_not_starve_those_beside_it(tmp_path: Path) -> None:
+    crew = Crew(0.05)
+    folder = ReplayFolder(tmp_path)
+    reels = [ReelWriter(folder.reel(f"run.{k}"), ReplayConfig(interval=0.1), crew=crew) for k in (1, 2, 3)]
+
+    def fail() -> None:
+        raise OSError(5, "only this one")
+
+    reels[1]._round = fail  # type: ignore[method-assign]
+    for reel in reels:
+        reel.begin(ts_ns=1)
+        give(reel, 0)
+    found = [Reel(reel.files) for reel in (reels[0], reels[2])]
+    until = time.monotonic() + 20
+    while min(one.length for one in found) < 1 and time.monotonic() < until:
+        time.sleep(0.02)
+        for one in found:
+            one.refresh()
+    assert [one.length for one in found] == [1, 1]
+    for one in found:
+        one.close()
+    for reel in reels:
+        reel.close()
+    crew.abandon()
+
+
+def test_at_exit_one_error_costs_the_others_nothing(tmp_path: Path) -> None:
+    script = """
+import sys
+from pathlib import Path
+import numpy as np
+from playhead.lanes.arrays.config import ReplayConfig
+from playhead.lanes.arrays.writer import ReelWriter
+from playhead.layout import ReplayFolder
+reels = [ReelWriter(ReplayFolder(Path(sys.argv[1])).reel(f"run{k}"), ReplayConfig(interval=60)) for k in range(3)]
+for reel in reels:
+    for row in range(10):
+        reel.step({"observations": np.full(3, row, np.float32)}, float(row), False, False)
+reels[1].writer.error = OSError(28, "full for a moment")
+"""
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, timeout=60)
+    for k in range(3):
+        found = Reel(ReplayFolder(tmp_path).reel(f"run{k}"))
+        assert found.length == 10
+        found.close()

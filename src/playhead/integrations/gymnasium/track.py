@@ -143,7 +143,14 @@ class Track:
             raise WrongType(f"the reward of a step is a number, not {reward!r}") from error
         assert self.reel is not None
         packed = self._pack(info)
-        self.reel.give(self._now, reward, terminated, truncated, packed, stamp)
+        given, self._now, self._is_seen = self._now, {}, False
+        try:
+            self.reel.give(given, reward, terminated, truncated, packed, stamp)
+        finally:  # also where recording failed: the environment has moved on
+            self._move_on(observation, bool(terminated), bool(truncated), can_look=can_look)
+
+    def _move_on(self, observation: Any, terminated: bool, truncated: bool, *, can_look: bool) -> None:
+        """Keep what was seen after a step, for the next one; where there is none, the episode ends."""
         self._place += 1
         is_over = terminated or truncated
         try:
@@ -208,7 +215,7 @@ class Track:
     def _decide(self, observation: Any) -> None:
         """See at the first step whether what may be stacks are stacks."""
         depth, self._depth = self._depth, None
-        if not self._is_seen:
+        if not self._is_seen or observation is UNKNOWN:
             return
         stack = stacks.Stack(self._plan.observation_space)  # type: ignore[arg-type]  # `can_be` saw that it is a Box
         seen: dict[str, Any] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -200,14 +201,13 @@ class VectorRecorder(VectorWrapper[Any, Any, Any, Any, Any]):
 
     def close(self, **kwargs: Any) -> None:
         """Complete the recordings and close the environment. Closing twice is fine."""
-        try:
-            for track in self._made:
-                track.close()
+        with contextlib.ExitStack() as closing:  # each, whatever happens to the others
+            closing.callback(super().close, **kwargs)
             if self._crew is not None:
-                self._crew.stop()
-                self._crew = None
-        finally:
-            super().close(**kwargs)
+                closing.callback(self._crew.stop)
+            for track in self._made:
+                closing.callback(track.close)
+        self._crew = None
 
 
 def _mode_of(envs: VectorEnv[Any, Any, Any]) -> str:

@@ -29,6 +29,8 @@ RARE = 4  # rows that are compressed together where an episode has one
 _FEW = 3  # chunks that wait while the caller is not held up
 _BATCH = 64  # steps after which the background is woken
 _GIVEN = 16  # steps that are recorded together
+_STEP_BYTES = 600  # of Python objects that one waiting step is, besides its arrays and its info
+_SMALL_INFO = 256
 _LEAST_WAITING = 4  # steps, however large
 _INTEGERS = frozenset((int, np.int64, np.int32))
 
@@ -83,14 +85,18 @@ class ReelRecorder(ReelTape):
         self._batch, self._few, self._most = _BATCH, _FEW * _BATCH, _LEAST_WAITING
         self._wake_at = begin.row
         self._given: list[tuple[Any, ...]] = []
+        self._most_given = _GIVEN
+        self._info_bytes = _SMALL_INFO  # the longest so far
         self._ended: Closed | None = None
         self._start()
 
     @property
     def row(self) -> int:
         """The position of the next step."""
-        with self._lock:
-            return self._given[-1][0] + 1 if self._given else self._row
+        try:
+            return int(self._given[-1][0]) + 1  # without the lock: whoever records may hold it for long
+        except IndexError:
+            return self._row
 
     @property
     def episode(self) -> int:
@@ -130,7 +136,7 @@ class ReelRecorder(ReelTape):
             if facts:
                 note["facts"] = as_json(facts)
             note |= self._put_rare(PREFIXES, prefixes or {})
-            self._notes.append((self._row, note))
+            self._note(note)
             self._is_open, self._steps_of = True, {}
             return self._episode
 
@@ -167,6 +173,8 @@ class ReelRecorder(ReelTape):
             WrongShape, WrongType: An array differs from those before. Nothing is recorded.
         """
         with self._lock:
+            if self._ended is not None or self.writer.error is not None:
+                self._refuse_ended()
             if self._given:
                 self._draw()
             row = self._record(arrays, reward, terminated, truncated, info, agent, step, ts_ns, owned)
@@ -191,16 +199,21 @@ class ReelRecorder(ReelTape):
             ts_ns: Its time; where the clock was set back, it gets a later one.
         """
         with self._lock:
+            if self._ended is not None:
+                self._refuse_ended()
+            if not self._is_open:
+                self.begin(ts_ns=self._later(ts_ns))
             if not self._together:
                 self._record(arrays, reward, terminated, truncated, info, ts_ns=self._later(ts_ns), owned=True)
                 return
             given = self._given
             number = given[-1][0] + 1 if given else self._written + len(self._steps)
             given.append((number, arrays, reward, terminated, truncated, info, ts_ns))
-            if len(given) >= _GIVEN or self.writer.error is not None or self._ended is not None:
+            if len(given) >= self._most_given or len(info) > self._info_bytes or self.writer.error is not None:
                 self._draw()
                 if number >= self._wake_at:
                     self._hand_over(number)
+                self.check()
 
     def _draw(self) -> None:
         """Record what was given."""
@@ -208,7 +221,11 @@ class ReelRecorder(ReelTape):
         while given:
             number, arrays, reward, terminated, truncated, info, ts_ns = given[0]
             if number >= self._row:  # else it was recorded, and an exception of a signal came before the next line
-                self._record(arrays, reward, terminated, truncated, info, ts_ns=self._later(ts_ns), owned=True)
+                try:
+                    self._record(arrays, reward, terminated, truncated, info, ts_ns=self._later(ts_ns), owned=True)
+                except (WrongShape, WrongType):  # it was not sound, and never will be
+                    del given[0]
+                    raise
             del given[0]
 
     def _later(self, ts_ns: int) -> int | None:
@@ -242,9 +259,11 @@ class ReelRecorder(ReelTape):
         ts_ns: int | None = None,
         owned: bool = False,
     ) -> int:
-        if self._ended is not None or self.writer.error is not None or self._is_roll_due:
-            self._refuse_ended()
+        if self._is_roll_due:
             self._roll()
+        if len(info) > self._info_bytes:
+            self._info_bytes = len(info)
+            self._pace()
         names = tuple(arrays)
         together = self._together.get(names) or self._take_up(names, arrays)
         puts, row = [], self._written + len(self._steps)
@@ -254,9 +273,7 @@ class ReelRecorder(ReelTape):
                 if not owned:
                     value = stage.copied(row, given)
             elif type(given) not in _INTEGERS or not stage.least <= given <= stage.most:
-                value = fitted(given, stage.kind)
-                if value is given or value.base is not None:
-                    value = value.copy()
+                value = fitted(given, stage.kind).copy()
             puts.append((stage, value))
         if type(info) is not bytes:
             raise WrongType(f"an info is JSON as bytes, not {type(info).__name__}")
@@ -275,8 +292,10 @@ class ReelRecorder(ReelTape):
         place = self._steps_of.get(number, 0) if step is None else step
         flags = (rows.TERMINATED if terminated else 0) | (rows.TRUNCATED if truncated else 0)
         self._steps_of[number] = place + 1
+        entry = (stamp, reward, place, self._episode, number, together.has, flags, info)
         self._waiting[row] = puts
-        self._steps.append((stamp, reward, place, self._episode, number, together.has, flags, info))
+        with self._adding:
+            self._steps.append(entry)
         return row
 
     def _hand_over(self, row: int) -> None:
@@ -316,7 +335,7 @@ class ReelRecorder(ReelTape):
             if facts:
                 note["facts"] = as_json(facts)
             note |= self._put_rare(FINALS, finals or {})
-            self._notes.append((self._row, note))
+            self._note(note)
             self._is_open = False
             self._episode += 1
 
@@ -332,6 +351,10 @@ class ReelRecorder(ReelTape):
             self._rare_waiting.append((stage, row, value.copy()))
         self._rare[axis] = row + 1
         return {axis: row, "arrays": list(values)}
+
+    def _note(self, note: dict[str, Any]) -> None:
+        with self._adding:
+            self._notes.append((self._row, note))
 
     def _refuse_ended(self) -> None:
         if self._ended is not None:
@@ -355,7 +378,7 @@ class ReelRecorder(ReelTape):
             raise WrongType(f"an agent is named by a text, not {name!r}")
         if name not in self._agents:
             self._agents.append(name)
-            self._notes.append((self._row, {"agent": name}))
+            self._note({"agent": name})
         return self._agents.index(name)
 
     def _take_up(self, names: tuple[str, ...], arrays: Mapping[str, Any]) -> _Together:
@@ -386,11 +409,13 @@ class ReelRecorder(ReelTape):
     def _pace(self) -> None:
         """Say how often the background is woken, and how much may wait, by the size of all arrays."""
         kinds = [stage.kind for stage in self._stages.values()]
-        step_bytes = max(1, sum(kind.row_bytes for kind in kinds))
+        # A row of a stack holds on to the whole of it.
+        step_bytes = _STEP_BYTES + self._info_bytes + sum(kind.row_bytes * kind.stack for kind in kinds)
         self._batch = min([_BATCH, *(kind.chunk for kind in kinds)])
         self._most = max(_LEAST_WAITING, self._config.queue // step_bytes)
         self._few = min(_FEW * self._batch, self._most)
         self._batch = min(self._batch, self._most)
+        self._most_given = min(_GIVEN, max(1, self._most // 4))
 
     def _kind_of(self, name: str, axis: str, first: Any) -> ArrayKind:
         """Describe an array, by its first row where it is new."""
@@ -415,7 +440,7 @@ class ReelRecorder(ReelTape):
             if len(self._groups) == MOST_GROUPS:
                 raise WrongType(f"a replay holds at most {MOST_GROUPS} groups of arrays; {group!r} is one too many")
             self._groups.append(group)
-            self._notes.append((self._row, {"group": group}))
+            self._note({"group": group})
         return 1 << self._groups.index(group)
 
     # -- the end ----------------------------------------------------------------------------------------------------
@@ -425,6 +450,7 @@ class ReelRecorder(ReelTape):
         with self._lock:
             if self._ended is None:
                 self.refuse_in_child()
+                self._draw()
                 self.end("closed")
                 self._ended = Closed("the recording has ended and takes no more steps")
         super().close()
@@ -437,5 +463,5 @@ class ReelRecorder(ReelTape):
 
     def disown(self) -> None:
         """Let go in a forked child, where another thread of the parent may have held the lock."""
-        self._lock = threading.RLock()
+        self._lock, self._adding = threading.RLock(), threading.RLock()
         super().disown()

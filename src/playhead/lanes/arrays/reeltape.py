@@ -12,6 +12,7 @@ steps when their block is.
 
 from __future__ import annotations
 
+import contextlib
 import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -117,6 +118,7 @@ class ReelTape(Tape):
         self._is_new = True  # nothing is in the segment yet
         self._fetched_at = clock.elapsed_ns()
         self._moved = threading.Condition()  # told when steps were staged
+        self._adding = threading.RLock()  # held by whoever adds a step or a note, or takes written ones away
 
     @property
     def _row(self) -> int:
@@ -133,7 +135,7 @@ class ReelTape(Tape):
         with self._moved:
             if row - self._staged >= few:
                 self._moved.wait(_MOMENT)
-            while row - self._staged >= most:
+            while row - self._staged >= most and not self._is_closed:
                 self._moved.wait(_WAIT_SECONDS)
                 self.check()
 
@@ -145,8 +147,8 @@ class ReelTape(Tape):
                 super()._round()
             else:
                 self._stage(self._row)
-        steps = self._row - self._bases[STEPS]
-        self._is_roll_due = self._journal.size >= self._config.segment_bytes or steps >= SEGMENT_STEPS
+            steps = self._row - self._bases[STEPS]
+            self._is_roll_due = self._journal.size >= self._config.segment_bytes or steps >= SEGMENT_STEPS
 
     def _fetch(self) -> None:
         until = self._row
@@ -159,9 +161,10 @@ class ReelTape(Tape):
         if steps or notes:
             self._open_segment()
             self._append(SAMPLES, ROWS_NUMBER, *rows.pack(self._written, steps, notes))
-            count = len(steps)
-            # One statement without a call: a signal's exception, or another thread, comes before or behind it.
-            self._steps, self._notes, self._written = self._steps[count:], self._notes[noted:], until
+            with self._adding:
+                left, later = self._steps[len(steps) :], self._notes[noted:]
+                # One statement without a call: a signal's exception comes before or behind it.
+                self._steps, self._notes, self._written = left, later, until
         self._fetched_at = clock.elapsed_ns()
 
     def _stage(self, until: int) -> None:
@@ -243,8 +246,10 @@ class ReelTape(Tape):
                 stage.rebase(self._bases[stage.kind.axis])
             self._open_segment()
         if self._on_roll is not None and (self._rolling is None or not self._rolling.is_alive()):
-            self._rolling = threading.Thread(target=self._tell, args=(self._on_roll,))
-            self._rolling.start()
+            rolling = threading.Thread(target=self._tell, args=(self._on_roll,))
+            with contextlib.suppress(RuntimeError):  # the interpreter ends and starts no more threads
+                rolling.start()
+                self._rolling = rolling
 
     def _tell(self, on_roll: Callable[[int], None]) -> None:
         told = -1
