@@ -42,8 +42,10 @@ demo: setup      ## Train a small agent, play Atari, record a pendulum with a ca
 	$(VENV)/bin/playhead episode sheet pendulum/-1 --store demo-store -o demo-store/sheet.png
 	$(PYTHON) examples/look.py --store demo-store
 
-test: system setup  ## Run the tests
-	$(PYTHON) -m pytest
+test: system setup  ## Run the tests; those that kill and fail beside the others
+	@$(PYTHON) -m pytest tests/crash > $(VENV)/crash-tests.log 2>&1 & crash=$$!; \
+	$(PYTHON) -m pytest --ignore=tests/crash; rest=$$?; \
+	wait $$crash; killed=$$?; cat $(VENV)/crash-tests.log; exit $$((rest | killed))
 
 check: setup     ## Lint and type-check
 	$(VENV)/bin/ruff check .
@@ -66,7 +68,7 @@ bench-peers: setup  ## The same workloads on other programs, each in an environm
 	-$(PYTHON) -m benchmarks.peers.minari
 
 campaign: system setup  ## Run the crash and fault campaigns whole, and print their figures
-	PLAYHEAD_CAMPAIGN=1 $(PYTHON) -m pytest tests/crash tests/journal tests/test_disk.py tests/lanes/arrays/test_given.py -s
+	PLAYHEAD_CAMPAIGN=1 $(PYTHON) -m pytest tests/crash tests/journal tests/test_disk.py tests/lanes/arrays/test_given.py tests/web/test_load.py -s
 	$(PYTHON) -m benchmarks.catalogue --runs 100000 --points 100000000
 
 clean:           ## Remove what was built

@@ -552,7 +552,7 @@ def test_q_leaves_and_a_plain_terminal_has_letters(made: Path) -> None:
         seen.until(lambda: seen.step() > 30)
         seen.until(lambda: 0 <= seen.step() < 20)  # it begins again
         assert {key for row in seen.cells for _, look in row for key in look} <= {"1", "2", "7"}
-        assert any("=" * 10 in line for line in seen.text[:-3])
+        seen.until(lambda: any("=" * 10 in line for line in seen.text[:-3]))
         seen.press(b"q")
         assert seen.end() == 0
         assert seen.is_restored

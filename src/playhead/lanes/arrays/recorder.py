@@ -261,6 +261,8 @@ class ReelRecorder(ReelTape):
     ) -> int:
         if self._is_roll_due:
             self._roll()
+        if type(info) is not bytes:
+            raise WrongType(f"an info is JSON as bytes, not {type(info).__name__}")
         if len(info) > self._info_bytes:
             self._info_bytes = len(info)
             self._pace()
@@ -275,8 +277,6 @@ class ReelRecorder(ReelTape):
             elif type(given) not in _INTEGERS or not stage.least <= given <= stage.most:
                 value = fitted(given, stage.kind).copy()
             puts.append((stage, value))
-        if type(info) is not bytes:
-            raise WrongType(f"an info is JSON as bytes, not {type(info).__name__}")
         reward = float(reward)
         number = 0 if agent is None else self._agent(agent)
         if step is not None:
