@@ -247,3 +247,25 @@ def test_a_browser_hears(open_page: Callable[..., Any], own_address: str, live_r
 def test_the_head_of_the_events_ends(ask: httpx.Client) -> None:
     answer = ask.head("/api/events?list=1", timeout=5)
     assert answer.headers["content-type"].startswith("text/event-stream")
+
+
+def test_the_watcher_survives_what_nobody_expected(
+    own_store: playhead.Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    real, fails = Changes._look_at_list, [True]
+
+    def look(connection: Any) -> Any:
+        if fails[0]:
+            raise ZeroDivisionError("a mistake")
+        return real(connection)
+
+    monkeypatch.setattr(Changes, "_look_at_list", staticmethod(look))
+    monkeypatch.setattr("playhead.web.changes._PAUSE_S", 0.05)
+    with Background(make_app(own_store)) as server:
+        stream = Stream(server.address, list=1)
+        with pytest.raises(queue.Empty):
+            stream.next(0.5)
+        fails[0] = False
+        assert "list" in stream.next()  # the first state, which it never got
+        stream.close()
+    assert len([record for record in caplog.records if "looking for changes failed" in record.message]) == 1

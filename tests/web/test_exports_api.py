@@ -227,3 +227,28 @@ def test_names_are_safe(tmp_path: Path, scratch: Path) -> None:
 
 def test_a_film_of_all_of_an_episode_has_its_end(get: httpx.Client) -> None:
     assert len(film_of(get.get(KINDS, params={"format": "mp4"}))) == STEPS
+
+
+def test_who_takes_nothing_holds_a_turn_for_a_while_only(
+    get: httpx.Client, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exports, "_STALLED_S", 2.0)
+    place = urlsplit(str(get.base_url))
+    lazy = []
+    for _ in range(exports.AT_ONCE):
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect((place.hostname or "", place.port or 0))
+        request = f"GET {ROBOT}?format=npz&signals=wrist HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n"
+        connection.sendall(request.encode())
+        assert b"200 OK" in connection.recv(1000)
+        lazy.append(connection)
+    assert len(list(scratch.rglob("*.npz"))) == exports.AT_ONCE
+    assert "at once" in fails(get.get(KINDS, params={"format": "csv"}), 503)
+    end = time.monotonic() + 10
+    while get.get(KINDS, params={"format": "csv"}).status_code == 503:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert not list(scratch.rglob("*.npz"))
+    for connection in lazy:
+        connection.close()

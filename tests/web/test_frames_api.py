@@ -17,11 +17,13 @@ import numpy as np
 import pytest
 
 import playhead
+from playhead.lanes.arrays.pieces import Gone
 from playhead.lanes.arrays.sealed import SealedFile
 from playhead.web.app import make_app
 from playhead.web.episodes import frames as frames_module
 from playhead.web.episodes import opened as opened_module
 from playhead.web.episodes.opened import Opened
+from playhead.web.episodes.pictures import Pictures
 from playhead.web.server import Background
 from tests.check.making import START, flip, frame
 from tests.web import material
@@ -506,3 +508,39 @@ def test_the_picture_of_a_camera_whose_video_is_gone(tmp_path: Path) -> None:
             assert client.get("/api/episodes/dataset/cams/a1").status_code in (200, 404, 422)
             assert client.get("/api/frame?ref=ep://cams/a1/cam/3&width=33").status_code in (404, 422)
             assert client.get("/api/episodes/dataset/cams/a1/values/force").status_code in (200, 422)
+
+
+def test_a_replay_that_moves_all_the_time_is_asked_for_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_arguments: object) -> None:
+        raise Gone
+
+    with playhead.open(path, mode="r") as store, Background(make_app(store)) as server:
+        monkeypatch.setattr(Pictures, "raw", gone)
+        answer = httpx.get(f"{server.address}api/frame", params={"ref": f"h5://{RUN}/frames/3"})
+        assert "ask again" in fails(answer, 503)
+        assert int(answer.headers["retry-after"]) > 0
+
+
+def test_the_tag_of_a_picture_holds_how_it_was_scaled(tmp_path: Path) -> None:
+    """While an episode grows, what is black and what is white depends on when it was first looked at."""
+
+    def asked(store: playhead.Store) -> httpx.Response:
+        with Background(make_app(store)) as server:  # a new server looks anew
+            return httpx.get(f"{server.address}api/frame", params={"ref": "h5://grows/observations/0"})
+
+    with playhead.open(tmp_path / "store") as store:
+        with store.run("p", "r", run_id="grows", environment=False) as run:
+            reel = run.new_reel()
+            reel.begin()
+            ramp = np.linspace(0, 10, 20 * 24, dtype=np.float32).reshape(20, 24)
+            for scale in (1.0, 50.0):
+                for _ in range(REEL_CHUNK * 3):
+                    reel.step({"observations": ramp * scale, "actions": np.array(1)}, 0.0, False, False)
+                run.flush()
+                if scale == 1.0:
+                    before = asked(store)
+            after = asked(store)
+            reel.end("terminated")
+    assert before.status_code == after.status_code == 200, before.text
+    assert before.content != after.content
+    assert before.headers["etag"] != after.headers["etag"]

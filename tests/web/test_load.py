@@ -21,7 +21,8 @@ import pytest
 
 IS_CAMPAIGN = "PLAYHEAD_CAMPAIGN" in os.environ
 SECONDS, READERS = (60, 50) if IS_CAMPAIGN else (6, 10)
-MOST_GROWTH = 40 << 20  # bytes
+MOST_MEMORY = 400 << 20  # bytes; a few seconds are too short to see whether it grows for ever
+MOST_GROWTH = 40 << 20  # in the second half of a minute
 RUN = "20260101_100000_load01"
 
 WRITER = """
@@ -134,7 +135,8 @@ def test_readers_of_a_run_that_logs_flat_out_lose_nothing(tmp_path: Path) -> Non
     assert totals == [logged] * READERS
     assert [reader.step for reader in readers] == [logged - 1] * READERS
     settled, last = sizes[len(sizes) // 2], sizes[-1]
-    assert last - settled < MOST_GROWTH, [size >> 20 for size in sizes]
+    assert last < MOST_MEMORY, [size >> 20 for size in sizes]
+    assert not IS_CAMPAIGN or last - settled < MOST_GROWTH, [size >> 20 for size in sizes]
     fetches = sum(reader.fetches for reader in readers)
     print(
         f"{READERS} readers, {logged:,} steps in {SECONDS} s, {fetches:,} fetches, "

@@ -173,3 +173,9 @@ def test_errors_do_not_tell_where_the_store_is(own_store: playhead.Store, own_as
     answer = own_ask.post("/api/runs/tag", json={"ids": [FIRST], "add": ["x"]}).json()
     assert "meta.json" in answer["failed"][0]["message"]
     assert str(own_store.path) not in answer["failed"][0]["message"]
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "null", "http://evil", ""])
+def test_an_origin_that_is_no_address_is_refused(ask: httpx.Client, origin: str) -> None:
+    answer = ask.post("/api/runs/tag", json={"ids": [], "add": []}, headers={"Origin": origin})
+    assert answer.status_code == 403

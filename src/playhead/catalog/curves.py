@@ -183,9 +183,64 @@ def _add_extremes(
     return (lower, upper) if lower < upper else None
 
 
-_BY_STEP = "SELECT ts_ns, step, value FROM points WHERE series = ? AND step >= ? AND step <= ? LIMIT ?"
+# -- by step ----------------------------------------------------------------------------------------------------------
+
+_HAS_STEP = """
+    SELECT 1 FROM points WHERE series = ? AND ts_ns >= ? AND ts_ns < ? AND step BETWEEN ? AND ? LIMIT 1"""
+_TALLY = "SELECT count(*), total(step BETWEEN ? AND ?) FROM points WHERE series = ? AND ts_ns >= ? AND ts_ns < ?"
+_STEPS_BETWEEN = "SELECT count(*), min(step), max(step) FROM points WHERE series = ? AND ts_ns >= ? AND ts_ns < ?"
+_STEPS_WITHIN = "SELECT count(*), min(step), max(step) FROM points WHERE series = ? AND step BETWEEN ? AND ?"
+_BY_STEP = "SELECT ts_ns, step, value FROM points WHERE series = ? AND step BETWEEN ? AND ? ORDER BY step, ts_ns"
+# Infinities count, NaN, which is null here, does not; the first gap of each stretch stands for them.
+_BY_STRETCH = """
+    SELECT ts_ns, step, {value} FROM points WHERE series = ? AND step BETWEEN ? AND ? AND value IS {null} NULL
+    GROUP BY (step - ?) / ?"""
+_AT_END = "SELECT ts_ns, step, value FROM points WHERE series = ? AND step = ? ORDER BY ts_ns {order} LIMIT 1"
 
 
-def by_step(connection: Connection, series: int, first: int, last: int, limit: int) -> Sequence[Point]:
+def has_step(connection: Connection, series: int, start: int, stop: int, first: int, last: int) -> bool:
+    """Tell whether a time, from a stamp on and before another, has a point of a range of steps."""
+    return bool(driver_rows(connection, _HAS_STEP, (series, start, stop, first, last)))
+
+
+def tally(connection: Connection, series: int, start: int, stop: int, first: int, last: int) -> tuple[int, int]:
+    """Count the points from a stamp on and before another, and those of them in a range of steps."""
+    count, within = driver_rows(connection, _TALLY, (first, last, series, start, stop))[0]
+    return count, int(within)
+
+
+class Steps(NamedTuple):
+    """How many points there are, and their smallest and largest step; zeros where there are none."""
+
+    points: int
+    first: int
+    last: int
+
+
+def steps_between(connection: Connection, series: int, start: int, stop: int) -> Steps:
+    """Tell the steps of the points from a stamp on and before another; this looks at each of them."""
+    count, lowest, highest = driver_rows(connection, _STEPS_BETWEEN, (series, start, stop))[0]
+    return Steps(count, lowest or 0, highest or 0)
+
+
+def steps_within(connection: Connection, series: int, first: int, last: int) -> Steps:
+    """Tell the steps of the points of a range of steps; this looks at all points."""
+    count, lowest, highest = driver_rows(connection, _STEPS_WITHIN, (series, first, last))[0]
+    return Steps(count, lowest or 0, highest or 0)
+
+
+def by_step(connection: Connection, series: int, first: int, last: int) -> Sequence[Point]:
     """Give the points of a range of steps, wherever they lie; this looks at all points."""
-    return driver_rows(connection, _BY_STEP, (series, first, last, limit))
+    return driver_rows(connection, _BY_STEP, (series, first, last))
+
+
+def envelope_by_step(connection: Connection, series: int, first: int, last: int, wanted: int) -> list[Point]:
+    """Give the extremes and a gap of about so many equal stretches of a range of steps, and the points at its ends."""
+    width = max(1, -(-(last - first + 1) // wanted))
+    found: list[Point] = []
+    for value, null in (("min(value)", "NOT"), ("max(value)", "NOT"), ("value", "")):
+        sql = _BY_STRETCH.format(value=value, null=null)
+        found += driver_rows(connection, sql, (series, first, last, first, width))
+    for step, order in ((first, "ASC"), (last, "DESC")):
+        found += driver_rows(connection, _AT_END.format(order=order), (series, step))
+    return found

@@ -119,11 +119,12 @@ class Database:
 
     @contextlib.contextmanager
     def read(self) -> Iterator[Connection]:
-        """Give a connection on which every query sees one state of the catalogue."""
+        """Give a connection on which every query sees one state of the catalogue: that of the first query."""
         if self._batch is not None:
             yield self._batch
             return
         with self._meaning(), self._engine.connect() as connection:
+            connection.begin()  # also for those who ask the driver itself; undone where the connection is given back
             yield connection
 
     @contextlib.contextmanager
@@ -229,7 +230,7 @@ def driver_rows(connection: Connection, sql: str, parameters: Any = ()) -> Seque
 
 def _begin(connection: Connection) -> None:
     immediate = connection.get_execution_options().get("write", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+    driver_rows(connection, "BEGIN IMMEDIATE" if immediate else "BEGIN")  # half the price of SQLAlchemy's own
 
 
 def _after_fork() -> None:

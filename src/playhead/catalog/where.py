@@ -50,6 +50,8 @@ _WORDS = {"and", "or", "not", "in", "like", "is", "null", "true", "false"}
 _COMPARISONS = {"=": "=", "==": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _DEEPEST = 100
+_MOST = 200  # comparisons; SQLite takes about 500 of the costliest
+_MOST_LISTED = 400  # values in lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,8 @@ class _Parser:
         self._tokens = self._split()
         self._at = 0
         self._depth = 0
+        self._count = 0
+        self._listed = 0
         self._named_at = 0
 
     def parse(self) -> ColumnElement[bool]:
@@ -149,6 +153,9 @@ class _Parser:
             self._depth -= 1
 
     def _comparison(self) -> ColumnElement[bool]:
+        self._count += 1
+        if self._count > _MOST:
+            self._fail(f"more than {_MOST} comparisons are too many; 'in' takes {_MOST_LISTED} values")
         if self._next.kind == "name":
             return self._after_name(self._name())
         value = self._value()
@@ -196,6 +203,9 @@ class _Parser:
         values = [self._value()]
         while self._take(","):
             values.append(self._value())
+        self._listed += len(values)
+        if self._listed > _MOST_LISTED:
+            self._fail(f"more than {_MOST_LISTED} values in lists are too many")
         if not self._take(")"):
             self._fail("expected ',' or ')' here")
         return values

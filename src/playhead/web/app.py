@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playhead import strictjson
 from playhead.errors import PlayheadError
+from playhead.lanes.arrays.pieces import Gone
 from playhead.web import about, answers, checking, episodes, errors, runs
 from playhead.web.built import Page
 from playhead.web.errors import BadRequest, Refused
@@ -67,6 +68,7 @@ def make_app(
         exception_handlers={
             PlayheadError: lambda _request, error: errors.answer_for(error, root),
             OSError: lambda _request, error: errors.answer_for_system(error, root),
+            Gone: lambda _request, _error: errors.answer_for_moving(),
             HTTPException: _answer_for_http,
             Exception: lambda _request, _error: errors.answer(
                 500, "ProgramError", "a mistake of the server; see its log"

@@ -8,7 +8,7 @@ holds what changed since it was last sent: one that is slow misses states in bet
 from __future__ import annotations
 
 import asyncio
-import os
+import logging
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,10 +19,14 @@ from playhead.catalog import browse
 from playhead.catalog.database import Connection
 from playhead.errors import Damaged, PlayheadError
 from playhead.home import Home
+from playhead.web.files import plain_size
 from playhead.web.liveness import Liveness
 
 INTERVAL = 0.25
 _LIVENESS_EVERY = 8  # looks
+_PAUSE_S = 1.0  # after something went wrong
+
+_log = logging.getLogger(__name__)
 
 State = dict[str, Any]
 
@@ -116,6 +120,7 @@ class Changes:
         """Tell a listener nothing more."""
         with self._changed:
             self._listeners.discard(listener)
+            self._joined = [one for one in self._joined if one is not listener]
 
     @property
     def listeners(self) -> int:
@@ -140,12 +145,19 @@ class Changes:
     # -- in the thread ------------------------------------------------------------------------------------------------
 
     def _watch(self) -> None:
+        is_known = False  # whether a mistake has been reported, and nothing went well since
         while self._wait_for_listeners():
             try:
                 with self._home.database.read() as connection:
                     self._watch_with(connection)
+                is_known = False
             except (PlayheadError, OSError):  # the store is gone or locked; it may come back
-                clock.sleep(1.0)
+                clock.sleep(_PAUSE_S)
+            except Exception:  # noqa: BLE001  whatever it was, the pages that are open must not go silent for good
+                if not is_known:
+                    _log.exception("looking for changes failed; it is tried again each second")
+                is_known = True
+                clock.sleep(_PAUSE_S)
 
     def _wait_for_listeners(self) -> bool:
         with self._changed:
@@ -163,13 +175,15 @@ class Changes:
                     return
                 watched = sorted({run_id for listener in self._listeners for run_id in listener.runs})
                 wants_list = any(listener.wants_list for listener in self._listeners)
-                joined, self._joined = self._joined, []
+                joined = list(self._joined)
             connection.rollback()  # a transaction would go on seeing what was there at its begin
             before, version = version, browse.version(connection)
             is_due = bool(joined) or version != before or looks % _LIVENESS_EVERY == 0
-            self._tell(connection, watched, wants_list, joined, is_due)
+            with connection.begin():
+                self._tell(connection, watched, wants_list, joined, is_due)
             looks += 1
             with self._changed:
+                self._joined = [listener for listener in self._joined if listener not in joined]
                 if not self._is_closed and not self._joined:
                     self._changed.wait(INTERVAL)
 
@@ -212,7 +226,7 @@ class Changes:
 
     def _log_bytes(self, run_dir: str) -> int:
         try:
-            return os.stat(self._home.layout.run_at(run_dir).logs).st_size
+            return plain_size(self._home.layout.run_at(run_dir).logs)
         except (OSError, Damaged):
             return 0
 

@@ -30,6 +30,7 @@ _STATUS: tuple[tuple[type[PlayheadError], int], ...] = (
     (errors.StoreTooNew, 503),
     (errors.MissingExtra, 503),
 )
+_MOVING_S = 1
 # Of a request that names no resource of ours, or one too many.
 _NAMES = {401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 405: "WrongMethod", 413: "TooLarge", 415: "WrongType"}
 
@@ -104,6 +105,12 @@ def answer_for_system(error: OSError, root: str) -> Response:
         return answer(404, "NotFound", without_root(f"a file is not there any more: {error.filename}", root))
     reason = error.strerror or errno.errorcode.get(error.errno or 0, "unknown")
     return answer(503, "SystemError", without_root(f"{reason}: {error.filename}", root))
+
+
+def answer_for_moving() -> Response:
+    """Make the answer for a replay whose files were put together anew each time that it was looked at."""
+    message = "the replay is being put together right now; ask again"
+    return answer(503, "Moving", message, headers={"Retry-After": str(_MOVING_S)})
 
 
 def without_root(message: str, root: str) -> str:

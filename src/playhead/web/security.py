@@ -109,11 +109,19 @@ def _refusal_of_write(headers: Headers) -> Response | None:
     if kind != "application/json":
         return errors.answer(415, "WrongType", "send JSON: Content-Type: application/json")
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+    if origin is not None and _netloc(origin) != headers.get("host", "").lower():
         return errors.answer(403, "Forbidden", "this was asked by a page of another origin")
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return errors.answer(403, "Forbidden", "this was asked by a page of another origin")
     return None
+
+
+def _netloc(origin: str) -> str | None:
+    """Give host and port of an Origin header, in small letters; None for one that is no address."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
 
 
 def _host_name(host: str) -> str:

@@ -1,7 +1,7 @@
 """Downloads of episodes: films, tables and arrays, made into a temporary file that is removed after it is sent.
 
-Two are made at once; who asks for a third is told to come again. A film has at most as many pictures and pixels as
-`films` says, a table 20 million numbers, an archive 2 GB.
+Two are made or sent at once; who asks for a third is told to come again, and who takes nothing for a while is cut off.
+A film has at most as many pictures and pixels as `films` says, a table 20 million numbers, an archive 2 GB.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from starlette.responses import FileResponse
 from starlette.types import Receive, Scope, Send
 
 from playhead import replays
@@ -32,6 +31,7 @@ from playhead.web.episodes.manifest import opened_for
 from playhead.web.episodes.tracks import PICTURE, Track, walk
 from playhead.web.episodes.values import FROM, TO
 from playhead.web.errors import BadRequest, Refused
+from playhead.web.files import OpenFile, open_plain
 from playhead.web.routes import Answer, Ask, Route, flag, names, number, text
 
 AT_ONCE = 2
@@ -45,6 +45,8 @@ TYPES = {
 
 _FILMS = ("mp4", "gif")
 _RETRY_SECONDS = 5
+_STALLED_S = 30.0  # how long a client may take nothing
+_LONGEST_S = 1800.0  # how long it may take in all
 _MOST_NUMBERS = 20_000_000
 _MOST_BYTES = 2 << 30
 _UNSAFE = re.compile(r"[^A-Za-z0-9._]+")
@@ -52,7 +54,7 @@ _LONGEST_NAME = 120
 
 
 class Turns:
-    """Lets so many exports be made at once."""
+    """Lets so many exports be there at once: from when they are made until they are sent."""
 
     def __init__(self) -> None:
         self._free = threading.BoundedSemaphore(AT_ONCE)
@@ -67,7 +69,7 @@ class Turns:
         if not self._free.acquire(blocking=False):
             raise Refused(
                 503,
-                f"{AT_ONCE} exports are being made, which is as many as this server makes at once; try again",
+                f"{AT_ONCE} exports are being made or sent, which is as many as this server has at once; try again",
                 {"Retry-After": str(_RETRY_SECONDS)},
             )
         try:
@@ -76,12 +78,12 @@ class Turns:
             self._free.release()
 
 
-class Download(FileResponse):
-    """A file that is removed after it was sent, also where the client went away."""
+class Download(OpenFile):
+    """A file that is removed after it was sent, also where the client went away, or takes nothing for too long."""
 
     def __init__(self, path: Path, media_type: str, afterwards: contextlib.ExitStack) -> None:
         headers = {"Content-Disposition": answers.attachment(path.name), "Cache-Control": "no-store"}
-        super().__init__(path, media_type=media_type, headers=headers)
+        super().__init__(open_plain(path), media_type, headers, stalled_s=_STALLED_S, longest_s=_LONGEST_S)
         self._afterwards = afterwards
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -94,14 +96,17 @@ def export(ask: Ask) -> Download:
     """Make a file of an episode, or of a stretch of it."""
     found = opened_for(ask).episode(address_of(ask))
     with contextlib.ExitStack() as stack:
-        with ask.site.keep(Turns, Turns).take():
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="playhead-export-"))
-            path = Path(folder) / _file_name(ask.site.home, found, ask["from_s"], ask["to_s"], ask["format"])
-            try:
-                _write(ask, found, path)
-            except Damaged as error:
-                raise Refused(422, f"the episode cannot be exported whole: {error}") from error
-        return Download(path, TYPES[ask["format"]], stack.pop_all())
+        stack.enter_context(ask.site.keep(Turns, Turns).take())
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="playhead-export-"))
+        path = Path(folder) / _file_name(ask.site.home, found, ask["from_s"], ask["to_s"], ask["format"])
+        try:
+            _write(ask, found, path)
+        except Damaged as error:
+            raise Refused(422, f"the episode cannot be exported whole: {error}") from error
+        afterwards = contextlib.ExitStack()
+        response = Download(path, TYPES[ask["format"]], afterwards)
+        afterwards.push(stack.pop_all())
+        return response
 
 
 def _write(ask: Ask, found: OpenEpisode, path: Path) -> None:

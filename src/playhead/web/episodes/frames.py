@@ -114,7 +114,9 @@ def frame(ask: Ask) -> Response:
     """Give one picture."""
     wanted = _wanted(ask)
     encoding = Encoding.asked(ask, wanted.source)
-    tag = answers.etag("frame", wanted.episode.identity, wanted.array, wanted.place, *encoding)
+    tag = answers.etag(
+        "frame", wanted.episode.identity, wanted.array, wanted.place, wanted.source.look.scale, *encoding
+    )
     is_lasting = wanted.episode.is_final and ask["v"] == wanted.episode.identity
     cache = answers.FOR_EVER if is_lasting else answers.CHECK_FIRST
     if answers.is_known(ask.headers, tag):
@@ -180,7 +182,8 @@ def encoded(
     kept: Encoded, found: OpenEpisode, array: str, source: Pictures, place: int, encoding: Encoding
 ) -> bytes | None:
     """Give one picture, encoded; None where there is none."""
-    key = (found.identity, array, place, *encoding)
+    look = source.look
+    key = (found.identity, array, place, look.scale, *encoding)
     content = kept.get(key)
     if content is None:
         with found.reading():
@@ -188,7 +191,6 @@ def encoded(
         if value is None:
             return None
         # Shown, made smaller and encoded outside of the lock: other threads read meanwhile.
-        look = source.look
         picture = look.exact(value) if encoding.exact else pictures.smaller(look.shown(value), encoding.width)
         content = pictures.encoded(picture, encoding.format, encoding.quality)
         kept.put(key, content)
@@ -202,7 +204,7 @@ def batch(ask: Ask) -> Response:
     source = _pictures(track)
     start, stop = ask["start"], min(ask["start"] + ask["count"], len(track))
     encoding = Encoding.asked(ask, source)
-    tag = answers.etag("frames", found.identity, track.name, start, stop, *encoding)
+    tag = answers.etag("frames", found.identity, track.name, start, stop, source.look.scale, *encoding)
     is_lasting = found.is_final and ask["v"] == found.identity
     cache = answers.FOR_EVER if is_lasting else answers.CHECK_FIRST
     if answers.is_known(ask.headers, tag):

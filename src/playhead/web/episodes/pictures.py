@@ -89,6 +89,11 @@ class Look:
             return cls(form, high=1.0)
         return cls(form, False, *_span(form.dtype, samples))
 
+    @property
+    def scale(self) -> tuple[bool, float, float]:
+        """What makes a picture look another way, and so belongs into the tag of an answer."""
+        return self.is_opaque, self.low, self.high
+
     def shown(self, value: NDArray[Any]) -> Picture:
         """Give a value in bytes: of grey ones height and width, of others also three colours.
 

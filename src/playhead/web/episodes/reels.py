@@ -15,6 +15,7 @@ from playhead.catalog import listing
 from playhead.catalog.listing import Listed
 from playhead.errors import Damaged, NotFound, OutOfRange
 from playhead.home import Home
+from playhead.lanes.arrays.pieces import Gone
 from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.sealing import episode_id
 from playhead.layout import ReelFiles
@@ -47,7 +48,7 @@ class SharedReel:
         with self.lock:
             try:
                 yield
-            except (OutOfRange, Damaged, NotFound, OSError) as error:
+            except (OutOfRange, Damaged, NotFound, OSError, Gone) as error:
                 if not self.files.exist():
                     raise NotFound(f"the replay {self.files.id} was removed") from error
                 raise

@@ -42,12 +42,13 @@ def strip(ask: Ask) -> Response:
     if width * count > _MOST_WIDTH or width * count * height > _MOST_PIXELS:
         raise Refused(413, f"{count} thumbnails of {width}×{height} are too many; ask for fewer or for smaller ones")
     numbers = _numbers(found, track, ask["from_s"], ask["to_s"], count)
-    tag = answers.etag("strip", found.identity, track.name, height, width, *numbers)
+    scale = track.pictures.look.scale
+    tag = answers.etag("strip", found.identity, track.name, height, width, scale, *numbers)
     cache = answers.FOR_EVER if found.is_final and ask["v"] == found.identity else answers.CHECK_FIRST
     if answers.is_known(ask.headers, tag):
         return answers.not_modified(tag, cache)
     kept = kept_for(ask)
-    key = (found.identity, "strip", track.name, width, height, *numbers)
+    key = (found.identity, "strip", track.name, width, height, scale, *numbers)
     content = kept.get(key)
     if content is None:
         content = pictures.encoded(_drawn(found, track, track.pictures, numbers, width, height), JPEG, _QUALITY)

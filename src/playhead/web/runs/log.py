@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 
+from playhead.errors import NotFound
 from playhead.run import Run
 from playhead.web import answers
 from playhead.web.errors import BadRequest
+from playhead.web.files import OpenFile, open_plain
 from playhead.web.routes import Answer, Ask, Route, flag, integer, text
 from playhead.web.runs import rows, searching
 from playhead.web.runs.logfile import Calendars, Line, LogFile
@@ -56,14 +58,15 @@ def search_log(ask: Ask) -> Any:
 
 
 def download_log(ask: Ask) -> Response:
-    """Give the whole log as a file."""
+    """Give the whole log as a file: as long as it is now, also where more is added meanwhile."""
     run = rows.find_run(ask.site, ask["id"])
-    log = LogFile(run._folder.logs)
     name = f"{run.id}.log.txt"
-    if log.size == 0:
+    try:
+        file = open_plain(run._folder.logs)
+    except NotFound:
         return answers.download(b"", "text/plain", name)
     headers = {"Content-Disposition": answers.attachment(name), "Cache-Control": "no-store"}
-    return FileResponse(log.path, headers=headers, media_type="text/plain")
+    return OpenFile(file, "text/plain", headers)
 
 
 LINE = record({"at": INTEGER, "text": TEXT, "time_s": maybe(SECONDS)})

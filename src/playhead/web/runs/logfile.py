@@ -6,7 +6,6 @@ in the file those lie is found once, and then only in what was added.
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 from bisect import bisect_right
@@ -17,6 +16,8 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
+
+from playhead.web.files import open_plain, plain_size
 
 BLOCK = 1 << 16
 LONGEST = 1 << 16  # bytes of a line; what is behind them is cut off
@@ -42,21 +43,26 @@ class LogFile:
     """A text log.
 
     Args:
-        path: The file; one that is not there is empty.
+        path: The file; one that is not there is empty, and so is a link, which may lead anywhere.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        try:
-            self.size = os.stat(path).st_size
-        except FileNotFoundError:
-            self.size = 0
+        self.size = plain_size(path)
+
+    def open(self) -> BinaryIO:
+        """Open it.
+
+        Raises:
+            NotFound: It was removed.
+        """
+        return open_plain(self.path)
 
     def from_byte(self, start: int, count: int) -> tuple[list[Line], int]:
         """Give lines from a byte on, and where the next one begins; a byte within a line means that line."""
         if self.size == 0:
             return [], 0
-        with self.path.open("rb") as file:
+        with self.open() as file:
             begin = _line_begin(file, min(max(start, 0), self.size))
             lines: list[Line] = []
             end = begin
@@ -71,7 +77,7 @@ class LogFile:
         """Give the last lines that begin before a byte, and where the line behind them begins."""
         if self.size == 0 or stop <= 0:
             return [], 0
-        with self.path.open("rb") as file:
+        with self.open() as file:
             stop = min(stop, self.size)
             begin = _back(file, stop, count)
             found = [(read_line(at, raw), behind) for at, raw, behind in _lines(file, begin, stop)]
@@ -81,7 +87,7 @@ class LogFile:
         """Give the log from a byte on, in pieces of whole lines, each with the byte at which it begins."""
         if start >= self.size:
             return
-        with self.path.open("rb") as file:
+        with self.open() as file:
             at = _line_begin(file, start)
             file.seek(at)
             rest = b""
@@ -178,7 +184,7 @@ class Days:
             if log.size < self._seen:  # another file
                 self._begin_anew()
             if log.size > self._seen:
-                with log.path.open("rb") as file:
+                with log.open() as file:
                     self._scan(file, log.size)
 
     def _scan(self, file: BinaryIO, size: int) -> None:
@@ -187,6 +193,8 @@ class Days:
             start = self._seen
             file.seek(start)
             piece = file.read(min(BLOCK if sparse else _PIECE, size - start))
+            if not piece:
+                return  # the file was cut since; the next look sees that
             end = piece.rfind(b"\n") + 1
             if end == 0 and start + len(piece) >= size:
                 return  # a line that is still being written

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 
 from playhead import clock
 from playhead.errors import NotFound
 from playhead.run import Media
 from playhead.web import answers
+from playhead.web.files import OpenFile, open_plain
 from playhead.web.routes import Answer, Ask, Route, in_path
 from playhead.web.runs import rows
 from playhead.web.schema import INTEGER, SECONDS, TEXT, maybe, record, several
@@ -62,30 +62,26 @@ def read_media(ask: Ask) -> Response:
     if not index.isascii() or not index.isdigit() or len(index) > 9 or int(index) >= len(media):
         raise NotFound(f"no media {index!r} in the run {run.id}: there are {len(media)}")
     item = media[int(index)]
-    status = _plain_file(item.path, run.path)
+    file = _opened(item.path, run.path)
+    status = os.fstat(file.fileno())
     tag = answers.etag(run.id, item.ts_ns, item.path.name, status.st_size, status.st_mtime_ns)
     if answers.is_known(ask.headers, tag):
+        file.close()
         return answers.not_modified(tag)
     kind = TYPES.get(item.path.suffix.lower())
     headers = {} if kind else {"Content-Disposition": answers.attachment(item.path.name)}
-    response = FileResponse(item.path, headers=headers, media_type=kind or answers.BYTES)
-    return answers.tagged(response, tag)
+    return answers.tagged(OpenFile(file, kind or answers.BYTES, headers), tag)
 
 
-def _plain_file(path: Path, folder: Path) -> os.stat_result:
-    """Look at a file of a run; a link in a store of a stranger may lead anywhere.
+def _opened(path: Path, folder: Path) -> BinaryIO:
+    """Open a file of a run; a link in a store of a stranger may lead anywhere.
 
     Raises:
         NotFound: It is not there, or no plain file in the run's folder.
     """
-    try:
-        status = os.lstat(path)
-        is_inside = path.parent.resolve().is_relative_to(folder.resolve())
-    except FileNotFoundError:
-        status, is_inside = None, False
-    if status is None or not is_inside or not stat.S_ISREG(status.st_mode):
+    if not path.parent.resolve().is_relative_to(folder.resolve()):
         raise NotFound(f"the file {path.name} is not there")
-    return status
+    return open_plain(path)
 
 
 ITEM = record(

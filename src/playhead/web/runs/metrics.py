@@ -11,17 +11,20 @@ from starlette.responses import Response
 from playhead import clock
 from playhead.catalog import curves
 from playhead.catalog.curves import Series
+from playhead.catalog.database import Connection
 from playhead.web import answers
 from playhead.web.errors import BadRequest
 from playhead.web.routes import Answer, Ask, Route, integer, number, text, texts
 from playhead.web.runs import rows
-from playhead.web.runs.sampling import FAR, Curve, Range, Sampler
+from playhead.web.runs.sampling import FAR, Curve, Range, Sampler, thinned
+from playhead.web.runs.tails import Tails
 from playhead.web.schema import FLAG, FLOAT, INTEGER, SECONDS, STAMP, TEXT, maybe, record, several
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST_NEW = 10_000  # points of the live tail
+MOST_NEW = 4_000  # points of the live tail
+MOST_POINTS = 1_000_000  # of all series of one answer; where many are asked for, each has fewer
 
 
 def read_metrics(ask: Ask) -> Response:
@@ -38,11 +41,25 @@ def read_metrics(ask: Ask) -> Response:
         sampler = ask.site.keep(Sampler, lambda: Sampler(ask.site.home.database))
         if ask["after_ns"] is not None:
             most = MOST_NEW
-        chosen = [(series, sampler.curve(connection, series, wanted, most)) for series in found]
+        most = max(2, min(most, MOST_POINTS // max(1, len(found))))
+        chosen = []
+        for series in found:
+            new = _new(ask, connection, run.id, series)
+            curve = (
+                sampler.curve(connection, run.id, series, wanted, most) if new is None else thinned(new, wanted, most)
+            )
+            chosen.append((series, curve))
     if as_arrow:
         return answers.tagged(answers.arrow(_table(chosen)), tag)
     content = {"origin_ns": str(origin), "series": [_spelled(*pair, origin) for pair in chosen]}
     return answers.tagged(answers.json(content), tag)
+
+
+def _new(ask: Ask, connection: Connection, run_id: str, series: Series) -> Curve | None:
+    """Give what is new in a series that is followed; None where all of it is asked for, or much is new."""
+    if ask["after_ns"] is None:
+        return None
+    return ask.site.keep(Tails, Tails).after(connection, run_id, series, ask["after_ns"])
 
 
 def _range(ask: Ask, origin: int) -> Range:
@@ -133,7 +150,13 @@ ROUTES = (
             ),
             number("from", "Only from this step on, or from these seconds of the run.", least=-1e18, most=1e18),
             number("to", "Only up to this step, or up to these seconds of the run.", least=-1e18, most=1e18),
-            integer("points", "How many points of each series at most.", default=1000, least=2, most=100_000),
+            integer(
+                "points",
+                "How many points of each series at most; of very many series, each has fewer.",
+                default=1000,
+                least=2,
+                most=100_000,
+            ),
             integer("after_ns", "Only points later than this stamp: what is new.", least=0, most=2**62),
             text("format", "`arrow` for an Arrow IPC stream.", default="json", choices=("json", "arrow")),
         ),

@@ -78,7 +78,7 @@ def _lines_around(ask: Ask, run: Run, time_s: float) -> list[dict[str, Any]]:
         if timed is None or timed[1] > time_s:
             high = middle
         else:
-            low = max(timed[0], low + 1)
+            low = max(timed[0], middle)  # half is left, also where one line is longer than that
     lines, _ = log.from_byte(low, LINES * 25)
     spelled = logs.spelled(ask.site, run, log, lines)
     behind = next(

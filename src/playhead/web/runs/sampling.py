@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -21,16 +21,17 @@ from numpy.typing import NDArray
 from tsdownsample import MinMaxDownsampler
 
 from playhead.catalog import curves
-from playhead.catalog.curves import Envelope, Point, Series
+from playhead.catalog.curves import Envelope, Point, Series, Steps
 from playhead.catalog.database import Connection, Database
+from playhead.web.runs.stepping import Span, StepMap
 
 RAW = 12_000  # about where reading rows into Python and asking for extremes cost the same
 FAR = 2**62
 
 _SHARED = 200_000  # points from which on threads share the work
-_UNSORTED = 200_000  # points that are read of a series whose steps go back and forth
-_LOOKS = 64  # places at which a series is looked at, to see whether its steps increase
+_TURNS = 64
 _KEPT = 256  # curves that are remembered
+_KEPT_POINTS = 2_000_000  # of all of them together
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,51 +88,79 @@ class Sampler:
         self._workers = min(4, os.cpu_count() or 1)
         self._pool = ThreadPoolExecutor(self._workers, "playhead-curves")
         self._lock = threading.Lock()
+        self._turns = [threading.Lock() for _ in range(_TURNS)]
         self._known: OrderedDict[tuple[Any, ...], tuple[Series, Curve]] = OrderedDict()
+        self._steps: OrderedDict[tuple[Any, ...], StepMap] = OrderedDict()
 
     def close(self) -> None:
         """End the threads."""
         self._pool.shutdown()
 
-    def curve(self, connection: Connection, series: Series, wanted: Range, most: int) -> Curve:
-        """Give a series with at most so many points."""
+    def curve(self, connection: Connection, run_id: str, series: Series, wanted: Range, most: int) -> Curve:
+        """Give a series of a run with at most so many points.
+
+        Args:
+            connection: To the catalogue, within the transaction that found the series.
+            run_id: The run.
+            series: The series.
+            wanted: What of it.
+            most: How many points at most.
+        """
         if series.points <= RAW:
             return thinned(_all_of(connection, series, wanted), wanted, most)
-        key = (series.key, wanted, most)
+        ends = curves.ends(connection, series.key)
+        if ends is None:
+            return _curve([])
+        # SQLite gives the key of a series that was purged to another one, and a run may be recorded anew under its id.
+        key = (run_id, series.key, ends[0], wanted, most)
+        with self._turns[hash(key) % _TURNS]:  # many who ask for the same wait for one who finds it
+            known = self._recall(key)
+            if known is not None:
+                is_newer = known[0].points >= series.points  # found meanwhile by somebody who looked later
+                curve = known[1] if is_newer else _grown(connection, series, wanted, most, *known)
+                if curve is not None:
+                    return curve
+            curve = self._of_many(connection, run_id, series, ends, wanted, most)
+            self._remember(key, series, curve)
+        return curve
+
+    def _recall(self, key: tuple[Any, ...]) -> tuple[Series, Curve] | None:
         with self._lock:
             known = self._known.get(key)
             if known is not None:
                 self._known.move_to_end(key)
-        if known is not None:
-            curve = _grown(connection, series, wanted, most, *known)
-            if curve is not None:
-                return curve
-        curve = self._of_many(connection, series, wanted, most)
+            return known
+
+    def _remember(self, key: tuple[Any, ...], series: Series, curve: Curve) -> None:
         with self._lock:
             self._known[key] = series, curve
-            while len(self._known) > _KEPT:
-                self._known.popitem(last=False)
-        return curve
+            self._known.move_to_end(key)
+            points = sum(len(one.stamps) for _, one in self._known.values())
+            while len(self._known) > _KEPT or points > _KEPT_POINTS:
+                _, (_, gone) = self._known.popitem(last=False)
+                points -= len(gone.stamps)
 
-    def _of_many(self, connection: Connection, series: Series, wanted: Range, most: int) -> Curve:
-        ends = curves.ends(connection, series.key)
-        if ends is None:
-            return _curve([])
+    def _of_many(
+        self, connection: Connection, run_id: str, series: Series, ends: Span, wanted: Range, most: int
+    ) -> Curve:
         start, stop = max(ends[0], wanted.start), min(ends[1], wanted.stop) + 1
+        total: int | None = None
         if wanted.by_step:
             start, stop = ends[0], ends[1] + 1
             if not wanted.is_open:
-                if not _steps_increase(connection, series.key, *ends):
-                    return thinned(_unsorted(connection, series, wanted), wanted, most)
                 start = _stamp_of_step(connection, series.key, ends, wanted.start)
-                stop = _stamp_of_step(connection, series.key, ends, wanted.stop + 1)
+                stop = max(start, _stamp_of_step(connection, series.key, ends, wanted.stop + 1))
+                total = self._counted(connection, run_id, series, wanted, ends, (start, stop))
+                if total is None:
+                    return _unsorted(connection, series, wanted, most)
         if start >= stop:
             return _curve([])
         if not curves.has_more_than(connection, series.key, start, stop, RAW):
             few = curves.stretch(connection, series.key, start, stop)
             return thinned(_within(_curve(few), wanted), wanted, most)
-        is_whole = (start, stop) == (ends[0], ends[1] + 1)
-        total = series.points if is_whole else curves.count(connection, series.key, start, stop)
+        if total is None:
+            is_whole = (start, stop) == (ends[0], ends[1] + 1)
+            total = series.points if is_whole else curves.count(connection, series.key, start, stop)
         found = self._envelope(connection, series, start, stop, max(1, most // 2))
         first = curves.next_from(connection, series.key, start)
         last = curves.newest_at(connection, series.key, stop - 1)
@@ -140,6 +169,38 @@ class Sampler:
         each = dict.fromkeys([*found.points, *found.gaps, first, last])  # one point may be several of these
         candidates = _within(_curve(list(each)), wanted)
         return thinned(candidates, wanted, most, total=total)
+
+    def _counted(
+        self, connection: Connection, run_id: str, series: Series, wanted: Range, ends: Span, span: Span
+    ) -> int | None:
+        """Count the points of a time that a search by steps gave; None where these are not those of the range."""
+        key = (run_id, series.key, ends[0])
+        with self._lock:
+            known = self._steps.pop(key, None)
+
+        def look(spans: Sequence[Span]) -> list[Steps]:
+            return self._steps_of(connection, series, spans)
+
+        found = None if known is None or known.is_coarse else known.grown(connection, series, ends, look)
+        found = found or StepMap.of(ends, look)
+        with self._lock:
+            self._steps[key] = found
+            while len(self._steps) > _KEPT:
+                self._steps.popitem(last=False)
+        return found.count(connection, series.key, span, wanted.start, wanted.stop)
+
+    def _steps_of(self, connection: Connection, series: Series, spans: Sequence[Span]) -> list[Steps]:
+        """Tell the steps of spans of time, in several threads where there are many points."""
+        if self._workers == 1 or series.points < _SHARED or len(spans) < self._workers:
+            return [curves.steps_between(connection, series.key, *span) for span in spans]
+        size = -(-len(spans) // (self._workers * 4))
+        shares = [spans[place : place + size] for place in range(0, len(spans), size)]
+
+        def work(share: Sequence[Span]) -> list[Steps]:
+            with self._database.read() as own:
+                return [curves.steps_between(own, series.key, *span) for span in share]
+
+        return list(chain.from_iterable(self._pool.map(work, shares)))
 
     def _envelope(self, connection: Connection, series: Series, start: int, stop: int, stretches: int) -> Envelope:
         """Find the extremes, in several threads where there are many points."""
@@ -170,14 +231,19 @@ def _grown(
     added = series.points - before.points
     if series[:4] != before[:4] or not 0 < added <= min(RAW, before.points // 4) or series.last_ns <= before.last_ns:
         return None
-    tail = _within(_curve(curves.stretch(connection, series.key, before.last_ns + 1, FAR)), wanted)
+    news = curves.stretch(connection, series.key, before.last_ns + 1, FAR)
+    if len(news) != added:  # some came late, in between
+        return None
+    newest = int(curve.stamps.max()) if len(curve.stamps) else -FAR
+    tail = _within(_curve([point for point in news if point[0] > newest]), wanted)
     joined = Curve(
         0,
         np.concatenate([curve.stamps, tail.stamps]),
         np.concatenate([curve.steps, tail.steps]),
         np.concatenate([curve.values, tail.values]),
     )
-    return thinned(_within(joined, wanted), wanted, most, total=curve.total + len(tail.stamps))
+    total = series.points if wanted.is_open else curve.total + len(tail.stamps)
+    return thinned(_within(joined, wanted), wanted, most, total=total)
 
 
 def _all_of(connection: Connection, series: Series, wanted: Range) -> Curve:
@@ -185,9 +251,14 @@ def _all_of(connection: Connection, series: Series, wanted: Range) -> Curve:
     return _within(_curve(curves.stretch(connection, series.key, start, stop + 1)), wanted)
 
 
-def _unsorted(connection: Connection, series: Series, wanted: Range) -> Curve:
-    found = curves.by_step(connection, series.key, wanted.start, wanted.stop, _UNSORTED)
-    return _within(_curve(found), wanted)
+def _unsorted(connection: Connection, series: Series, wanted: Range, most: int) -> Curve:
+    """Give a range of steps of a series whose steps go back and forth; SQLite looks at all its points."""
+    total, first, last = curves.steps_within(connection, series.key, wanted.start, wanted.stop)
+    if total <= RAW:
+        found = curves.by_step(connection, series.key, wanted.start, wanted.stop)
+    else:
+        found = curves.envelope_by_step(connection, series.key, first, last, max(1, most // 2))
+    return thinned(_within(_curve(list(dict.fromkeys(found))), wanted), wanted, most, total=total)
 
 
 def _curve(points: Sequence[Point]) -> Curve:
@@ -253,14 +324,6 @@ def _gaps(values: NDArray[np.float64], most: int) -> NDArray[np.int64]:
     stops = np.flatnonzero(missing & ~np.concatenate([missing[1:], [False]]))
     longest = np.argsort(begins - stops, kind="stable")[:most]
     return np.sort(begins[longest])
-
-
-def _steps_increase(connection: Connection, series: int, first: int, last: int) -> bool:
-    """Look at a few places whether steps increase with time."""
-    moments = [first + (last - first) * place // (_LOOKS - 1) for place in range(_LOOKS)]
-    found = [curves.next_from(connection, series, moment) for moment in moments]
-    steps = [point[1] for point in found if point is not None]
-    return all(one <= other for one, other in pairwise(steps))
 
 
 def _stamp_of_step(connection: Connection, series: int, ends: tuple[int, int], step: int) -> int:

@@ -1,0 +1,89 @@
+"""What is new in metrics that many readers follow: read once for all of them."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from playhead.catalog import curves
+from playhead.catalog.curves import Point, Series
+from playhead.catalog.database import Connection
+from playhead.web.runs.sampling import FAR, Curve
+
+KEPT = 200_000  # points of a series, 24 bytes each
+SERIES = 32
+
+
+@dataclass(slots=True)
+class _Tail:
+    """The newest points of one series: all that are later than `floor`, up to `last`."""
+
+    floor: int
+    last: int
+    stamps: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    steps: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    values: NDArray[np.float64] = field(default_factory=lambda: np.empty(0, np.float64))
+    turn: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, points: Sequence[Point]) -> None:
+        """Take in later points; the oldest are let go of."""
+        stamps, steps, values = zip(*points, strict=True)
+        added: tuple[NDArray[Any], ...] = (
+            np.fromiter(stamps, np.int64, len(points)),
+            np.fromiter(steps, np.int64, len(points)),
+            np.array(values, np.float64),  # None becomes NaN
+        )
+        before = (self.stamps, self.steps, self.values)
+        joined = [np.concatenate(pair) for pair in zip(before, added, strict=True)]
+        if len(joined[0]) > KEPT:
+            self.floor = int(joined[0][-KEPT - 1])
+        self.stamps, self.steps, self.values = (array[-KEPT:] for array in joined)
+        self.last = int(self.stamps[-1])
+
+
+class Tails:
+    """The newest points of the series that are followed. Safe in threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: OrderedDict[tuple[str, int], _Tail] = OrderedDict()
+
+    def after(self, connection: Connection, run_id: str, series: Series, stamp: int) -> Curve | None:
+        """Give the points of a series that are later than a stamp; None where that is more than is kept.
+
+        Args:
+            connection: To the catalogue.
+            run_id: Whose series it is; keys are used again.
+            series: The series.
+            stamp: The last one that is known.
+        """
+        key = (run_id, series.key)
+        with self._lock:
+            tail = self._known.setdefault(key, _Tail(stamp, stamp))
+            self._known.move_to_end(key)
+            while len(self._known) > SERIES:
+                self._known.popitem(last=False)
+        with tail.turn:
+            if series.last_ns > tail.last:
+                new = curves.stretch(connection, series.key, tail.last + 1, FAR, KEPT + 1)
+                if len(new) > KEPT:
+                    self._forget(key, tail)
+                    return None
+                if new:
+                    tail.add(new)
+            if stamp < tail.floor:
+                return None
+            first = int(np.searchsorted(tail.stamps, stamp, "right"))
+            found = tail.stamps[first:], tail.steps[first:], tail.values[first:]
+        return Curve(len(found[0]), *found)
+
+    def _forget(self, key: tuple[str, int], tail: _Tail) -> None:
+        with self._lock:
+            if self._known.get(key) is tail:
+                del self._known[key]
