@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 
@@ -10,6 +11,29 @@ from playhead.errors import Forked
 
 # The thread rests this many times as long as it worked: both share one interpreter lock, and the caller comes first.
 REST = 4
+
+
+class Bell:
+    """Wakes a thread that waits.
+
+    One call of the interpreter each: an exception of a signal, Ctrl-C, comes before or behind it. Within `Event` and
+    `Condition`, which are Python, it may come just after their lock was taken, which is then never given back.
+    """
+
+    __slots__ = ("_silent",)
+
+    def __init__(self) -> None:
+        self._silent = threading.Lock()
+        self._silent.acquire()
+
+    def ring(self) -> None:
+        """Wake who waits, or the next who will."""
+        with contextlib.suppress(RuntimeError):  # it was rung already
+            self._silent.release()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until it is rung, at most so long."""
+        self._silent.acquire(timeout=seconds)
 
 
 class BackgroundWriter:
@@ -30,7 +54,7 @@ class BackgroundWriter:
         self._interval = interval
         self._rest = rest
         self._turn = threading.Lock()
-        self._called = threading.Event()
+        self._called = Bell()
         self._stopping = False
         self.error: BaseException | None = None
         self._thread = threading.Thread(target=self._loop, name=name, daemon=True)
@@ -43,7 +67,6 @@ class BackgroundWriter:
         pause = min(0.05, self._interval)  # the caller has just begun, and is busy
         while True:
             self._called.wait(pause)
-            self._called.clear()
             if self._stopping:
                 return
             started = clock.elapsed_ns()
@@ -69,7 +92,7 @@ class BackgroundWriter:
 
     def wake(self) -> None:
         """Let the next round begin at once."""
-        self._called.set()
+        self._called.ring()
 
     def run_now(self) -> None:
         """Do all of the work in the caller's thread; its errors are raised here."""
@@ -81,7 +104,7 @@ class BackgroundWriter:
     def abandon(self) -> None:
         """Let the thread end without a last round: whoever owned the work is gone."""
         self._stopping = True
-        self._called.set()
+        self._called.ring()
 
     def stop(self) -> None:
         """End the thread, then do the work a last time. Stopping twice is fine."""

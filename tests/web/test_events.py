@@ -6,6 +6,7 @@ import contextlib
 import json
 import queue
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -260,7 +261,7 @@ def test_the_watcher_survives_what_nobody_expected(
         return real(connection)
 
     monkeypatch.setattr(Changes, "_look_at_list", staticmethod(look))
-    monkeypatch.setattr("playhead.web.changes._PAUSE_S", 0.05)
+    monkeypatch.setattr(sys.modules[Changes.__module__], "_PAUSE_S", 0.05)
     with Background(make_app(own_store)) as server:
         stream = Stream(server.address, list=1)
         with pytest.raises(queue.Empty):

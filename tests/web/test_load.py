@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -126,7 +127,9 @@ def test_readers_of_a_run_that_logs_flat_out_lose_nothing(tmp_path: Path) -> Non
             time.sleep(0.05)
         server, url = serve(store)
         try:
-            readers, totals, sizes = asyncio.run(follow_all(url, server.pid, asyncio.Event()))
+            with ThreadPoolExecutor(1) as other:  # a browser of another test may have a loop in this thread
+                work = other.submit(lambda: asyncio.run(follow_all(url, server.pid, asyncio.Event())))
+                readers, totals, sizes = work.result()
         finally:
             server.terminate()
             server.communicate(timeout=20)

@@ -27,6 +27,7 @@ from playhead.lanes.arrays.kind import FINALS, GROUPS, PREFIXES, STEPS, ArrayKin
 from playhead.lanes.arrays.stage import Stage
 from playhead.signal.keys import LEAST
 from playhead.tape import DECLARATION, SAMPLES, Crew, Declaration, Tape
+from playhead.writer import Bell
 
 ROWS, ARRAYS = "steps", "arrays"  # what the declarations of a journal are about
 RECORD = struct.Struct("<QI")  # first row and number of rows, before their bytes
@@ -117,7 +118,7 @@ class ReelTape(Tape):
         self._staged = begin.row  # the first step that waits
         self._is_new = True  # nothing is in the segment yet
         self._fetched_at = clock.elapsed_ns()
-        self._moved = threading.Condition()  # told when steps were staged
+        self._moved = Bell()  # rung when steps were staged
         self._adding = threading.RLock()  # held by whoever adds a step or a note, or takes written ones away
 
     @property
@@ -132,12 +133,11 @@ class ReelTape(Tape):
         held up by the disk, the caller goes on until the memory is used that it may use.
         """
         self.writer.wake()
-        with self._moved:
-            if row - self._staged >= few:
-                self._moved.wait(_MOMENT)
-            while row - self._staged >= most and not self._is_closed:
-                self._moved.wait(_WAIT_SECONDS)
-                self.check()
+        if row - self._staged >= few:
+            self._moved.wait(_MOMENT)
+        while row - self._staged >= most and not self._is_closed:
+            self._moved.wait(_WAIT_SECONDS)
+            self.check()
 
     # -- what the background does; `_turn` is held --------------------------------------------------------------------
 
@@ -177,8 +177,7 @@ class ReelTape(Tape):
                 self._staged = row + 1
                 del waiting[row]
         finally:
-            with self._moved:
-                self._moved.notify()
+            self._moved.ring()
         while self._rare_waiting:
             self._lay(*self._rare_waiting[0])
             del self._rare_waiting[0]
