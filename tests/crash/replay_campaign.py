@@ -10,7 +10,9 @@ share a thread where REELS is more than one, and says each step when it is recor
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import json
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -241,6 +243,7 @@ def say(text: str) -> None:
 
 
 if __name__ == "__main__":
+    faulthandler.register(signal.SIGUSR1)  # one that hangs can be asked where
     try:
         record_for_ever(Path(sys.argv[1]), int(sys.argv[2]))
     except PlayheadError as error:

@@ -11,6 +11,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -119,9 +120,42 @@ def temporaries(path: Path) -> list[Path]:
     return [left for left in path.rglob("*") if disk.is_temporary(left.name)]
 
 
-def start(folder: Path, count: int, ending: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "tests.crash.replay_campaign", str(folder), str(count), ending]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+class Program:
+    """One that records until it is stopped, and says so in a file."""
+
+    def __init__(self, folder: Path, count: int, ending: str) -> None:
+        command = [sys.executable, "-m", "tests.crash.replay_campaign", str(folder), str(count), ending]
+        with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as erred:
+            self.process = subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=erred, start_new_session=True)
+            self._said, self._erred = os.dup(said.fileno()), os.dup(erred.fileno())
+
+    def wait_until_it_records(self) -> None:
+        """Wait for its first word: what it imports before may swallow a signal, and there is nothing to lose yet."""
+        until = time.monotonic() + 60
+        while not os.fstat(self._said).st_size:
+            assert self.process.poll() is None, self._text(self._erred)
+            assert time.monotonic() < until
+            time.sleep(0.01)
+
+    def hear(self) -> list[list[str]]:
+        """Wait for its end; give the lines that it said."""
+        try:
+            self.process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.process.send_signal(signal.SIGUSR1)  # it says where its threads are
+            time.sleep(1)
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"it never ended; its threads:\n{self._text(self._erred)[-8000:]}") from None
+        lines = [line.split(" ") for line in self._text(self._said).split("\n")[:-1]]
+        assert not any(line[0] == "raised" for line in lines), (lines[-1], self._text(self._erred)[-2000:])
+        os.close(self._said)
+        os.close(self._erred)
+        return lines
+
+    @staticmethod
+    def _text(file: int) -> str:
+        return os.pread(file, os.fstat(file).st_size, 0).decode()
 
 
 class Heard:
@@ -139,17 +173,6 @@ class Heard:
         return (max(missing) - min(missing)) / 1e9 if missing else 0.0
 
 
-def hear(process: subprocess.Popen[bytes]) -> list[list[str]]:
-    try:
-        out, error = process.communicate(timeout=30)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        raise
-    lines = [line.split(" ") for line in out.decode().split("\n")[:-1]]
-    assert not any(line[0] == "raised" for line in lines), (lines[-1], error.decode()[-2000:])
-    return lines
-
-
 @pytest.mark.timeout(3600)
 def test_stopped_at_any_moment_it_loses_less_than_a_second(tmp_path: Path) -> None:
     moments = random.Random(11)
@@ -165,13 +188,15 @@ def test_stopped_at_any_moment_it_loses_less_than_a_second(tmp_path: Path) -> No
         for place, (signum, ending) in enumerate(how):
             count = 3 if (number + place) % 2 else 1
             folder = tmp_path / f"{place}-{count}-{number // (10 * TOGETHER)}"  # later ones go on with what is there
-            running.append((signum, ending, folder, count, start(folder, count, ending)))
-        time.sleep(moments.uniform(0.6, 3.0))
-        for signum, *_, process in running:
+            running.append((signum, ending, folder, count, Program(folder, count, ending)))
+        for *_, program in running:
+            program.wait_until_it_records()
+        time.sleep(moments.uniform(0, 2.5))
+        for signum, *_, program in running:
             time.sleep(moments.uniform(0, 0.1))
-            os.kill(process.pid, signum)
-        for signum, ending, folder, count, process in running:
-            lines = hear(process)
+            program.process.send_signal(signum)
+        for signum, ending, folder, count, program in running:
+            lines = program.hear()
             stops[signum.name] = stops.get(signum.name, 0) + 1
             for name in names_of(count):
                 heard = Heard(lines, name)

@@ -112,6 +112,30 @@ def test_new_points_lines_and_the_end_are_told(listen: Callable[..., Stream], li
     stream.until(lambda event: event["runs"][LIVE]["status"] == "finished")
 
 
+def test_followers_share_answers_and_are_never_behind_what_they_were_told(
+    listen: Callable[..., Stream], live_run: playhead.RunWriter, own_ask: httpx.Client
+) -> None:
+    def read(client: httpx.Client, **query: Any) -> httpx.Response:
+        return client.get(f"/api/runs/{LIVE}/metrics", params={"name": "loss", **query})
+
+    stream = listen(runs=LIVE)
+    points = stream.next()["runs"][LIVE]["points"]
+    asked, known = ({"after_ns": 0}, {}), dict[int, str]()
+    for step in range(1, 6):
+        live_run.log({"loss": 1 / step})
+        live_run.flush()
+        stream.until(lambda event, least=points + step: event["runs"][LIVE]["points"] == least)
+        for number, query in enumerate(asked):
+            answers = [read(own_ask, **query) for _ in range(3)]
+            assert len({answer.content for answer in answers}) == 1
+            assert answers[0].json()["series"][0]["total"] == points + step
+            known[number], before = answers[0].headers["etag"], known.get(number)
+            assert known[number] != before
+            again = own_ask.get(answers[0].url, headers={"If-None-Match": known[number]})
+            assert again.status_code == 304
+            assert own_ask.get(answers[0].url, headers={"Accept-Encoding": "identity"}).json() == answers[0].json()
+
+
 def test_what_others_change_is_not_told(
     listen: Callable[..., Stream], live_run: playhead.RunWriter, own_ask: httpx.Client
 ) -> None:

@@ -100,6 +100,8 @@ class Changes:
         self._is_closed = False
         self._thread: threading.Thread | None = None
         self._states: dict[str, State] = {}
+        self._marks: dict[str, int] = {}
+        self._looks_with_news = 0
         self._list: State | None = None
         self._folders: dict[str, str] = {}
 
@@ -127,6 +129,13 @@ class Changes:
         """How many listen."""
         return len(self._listeners)
 
+    def mark(self, run_id: str) -> int | None:
+        """Give a number that is another one whenever those who watch a run are told of a change; None if nobody does.
+
+        An answer that was made under a mark has all that was told before: it serves everybody who asks under it.
+        """
+        return self._marks.get(run_id)
+
     def end(self) -> None:
         """End all listening; from any thread, without waiting."""
         with self._changed:
@@ -152,10 +161,12 @@ class Changes:
                     self._watch_with(connection)
                 is_known = False
             except (PlayheadError, OSError):  # the store is gone or locked; it may come back
+                self._marks = {}
                 clock.sleep(_PAUSE_S)
             except Exception:  # noqa: BLE001  whatever it was, the pages that are open must not go silent for good
                 if not is_known:
                     _log.exception("looking for changes failed; it is tried again each second")
+                self._marks = {}
                 is_known = True
                 clock.sleep(_PAUSE_S)
 
@@ -171,7 +182,7 @@ class Changes:
         while True:
             with self._changed:
                 if self._is_closed or not self._listeners:
-                    self._states, self._list = {}, None
+                    self._states, self._marks, self._list = {}, {}, None
                     return
                 watched = sorted({run_id for listener in self._listeners for run_id in listener.runs})
                 wants_list = any(listener.wants_list for listener in self._listeners)
@@ -194,6 +205,9 @@ class Changes:
         listed = self._look_at_list(connection) if wants_list and is_due else self._list
         news = {run_id: state for run_id, state in states.items() if self._states.get(run_id) != state}
         list_news = listed if listed != self._list else None
+        self._looks_with_news += bool(news)
+        new_marks = dict.fromkeys(news, self._looks_with_news)
+        self._marks = {run_id: self._marks[run_id] for run_id in states.keys() - news.keys()} | new_marks
         self._states, self._list = states, listed
         with self._changed:
             for listener in self._listeners:

@@ -16,9 +16,11 @@ from playhead.web import answers
 from playhead.web.errors import BadRequest
 from playhead.web.routes import Answer, Ask, Route, integer, number, text, texts
 from playhead.web.runs import rows
+from playhead.web.runs.events import changes_of
 from playhead.web.runs.sampling import FAR, Curve, Range, Sampler, thinned
 from playhead.web.runs.tails import Tails
 from playhead.web.schema import FLAG, FLOAT, INTEGER, SECONDS, STAMP, TEXT, maybe, record, several
+from playhead.web.shared import Shared
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,15 +30,23 @@ MOST_POINTS = 1_000_000  # of all series of one answer; where many are asked for
 
 
 def read_metrics(ask: Ask) -> Response:
-    """Give metrics of a run."""
+    """Give metrics of a run; all who follow it hear of a change at once, and share what they then ask for."""
+    as_arrow = ask["format"] == "arrow" or answers.ARROW in ask.headers.get("accept", "")
+    mark = changes_of(ask.site).mark(ask["id"])
+    if mark is None:
+        return _read(ask, as_arrow, None)
+    question = (mark, as_arrow, *(ask[name] for name in ("id", "name", "x", "from", "to", "points", "after_ns")))
+    return ask.site.keep(Shared, Shared).answer(ask.headers, question, lambda: _read(ask, as_arrow, mark))
+
+
+def _read(ask: Ask, as_arrow: bool, mark: int | None) -> Response:
     run = rows.find_run(ask.site, ask["id"])
     origin = rows.origin_ns(run._row)
     wanted, most = _range(ask, origin), ask["points"]
-    as_arrow = ask["format"] == "arrow" or answers.ARROW in ask.headers.get("accept", "")
     with ask.site.home.database.read() as connection:
         found = curves.series_of(connection, run._row.key, list(dict.fromkeys(ask["name"])))
         tag = answers.etag(run.id, origin, found, wanted, most, as_arrow, ask["after_ns"])
-        if answers.is_known(ask.headers, tag):
+        if mark is None and answers.is_known(ask.headers, tag):
             return answers.not_modified(tag)
         sampler = ask.site.keep(Sampler, lambda: Sampler(ask.site.home.database))
         if ask["after_ns"] is not None:
@@ -44,7 +54,7 @@ def read_metrics(ask: Ask) -> Response:
         most = max(2, min(most, MOST_POINTS // max(1, len(found))))
         chosen = []
         for series in found:
-            new = _new(ask, connection, run.id, series)
+            new = _new(ask, connection, run.id, series, mark)
             curve = (
                 sampler.curve(connection, run.id, series, wanted, most) if new is None else thinned(new, wanted, most)
             )
@@ -55,11 +65,11 @@ def read_metrics(ask: Ask) -> Response:
     return answers.tagged(answers.json(content), tag)
 
 
-def _new(ask: Ask, connection: Connection, run_id: str, series: Series) -> Curve | None:
+def _new(ask: Ask, connection: Connection, run_id: str, series: Series, mark: int | None) -> Curve | None:
     """Give what is new in a series that is followed; None where all of it is asked for, or much is new."""
     if ask["after_ns"] is None:
         return None
-    return ask.site.keep(Tails, Tails).after(connection, run_id, series, ask["after_ns"])
+    return ask.site.keep(Tails, Tails).after(connection, run_id, series, ask["after_ns"], mark)
 
 
 def _range(ask: Ask, origin: int) -> Range:

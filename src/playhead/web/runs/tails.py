@@ -16,16 +16,22 @@ from playhead.catalog.curves import Point, Series
 from playhead.catalog.database import Connection
 from playhead.web.runs.sampling import FAR, Curve
 
-KEPT = 200_000  # points of a series, 24 bytes each
+KEPT = 400_000  # points of a series, 24 bytes each
+KEPT_IN_ALL = 2_000_000
 SERIES = 32
 
 
 @dataclass(slots=True)
 class _Tail:
-    """The newest points of one series: all that are later than `floor`, up to `last`."""
+    """The newest points of one series: all that are later than `floor`, up to `last`.
+
+    Attributes:
+        mark: That of the change under which they were read.
+    """
 
     floor: int
     last: int
+    mark: int | None = None
     stamps: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     steps: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     values: NDArray[np.float64] = field(default_factory=lambda: np.empty(0, np.float64))
@@ -54,34 +60,46 @@ class Tails:
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[str, int], _Tail] = OrderedDict()
 
-    def after(self, connection: Connection, run_id: str, series: Series, stamp: int) -> Curve | None:
+    def after(
+        self, connection: Connection, run_id: str, series: Series, stamp: int, mark: int | None = None
+    ) -> Curve | None:
         """Give the points of a series that are later than a stamp; None where that is more than is kept.
+
+        All who follow under one mark are given points up to the same one, whenever they ask: they go on together.
 
         Args:
             connection: To the catalogue.
             run_id: Whose series it is; keys are used again.
             series: The series.
             stamp: The last one that is known.
+            mark: That of the change which the asker was told of, if it was.
         """
         key = (run_id, series.key)
         with self._lock:
             tail = self._known.setdefault(key, _Tail(stamp, stamp))
             self._known.move_to_end(key)
-            while len(self._known) > SERIES:
-                self._known.popitem(last=False)
+            self._let_go()
         with tail.turn:
-            if series.last_ns > tail.last:
+            if series.last_ns > tail.last and (mark is None or mark != tail.mark):
                 new = curves.stretch(connection, series.key, tail.last + 1, FAR, KEPT + 1)
                 if len(new) > KEPT:
                     self._forget(key, tail)
                     return None
                 if new:
                     tail.add(new)
+                tail.mark = mark
             if stamp < tail.floor:
                 return None
             first = int(np.searchsorted(tail.stamps, stamp, "right"))
             found = tail.stamps[first:], tail.steps[first:], tail.values[first:]
         return Curve(len(found[0]), *found)
+
+    def _let_go(self) -> None:
+        """Forget those that were not asked for longest."""
+        points = sum(len(tail.stamps) for tail in self._known.values())
+        while len(self._known) > SERIES or (points > KEPT_IN_ALL and len(self._known) > 1):
+            _, gone = self._known.popitem(last=False)
+            points -= len(gone.stamps)
 
     def _forget(self, key: tuple[str, int], tail: _Tail) -> None:
         with self._lock:
