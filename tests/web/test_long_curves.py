@@ -77,7 +77,8 @@ def test_points_that_come_while_a_curve_is_read_are_not_doubled(store: playhead.
         (series,) = curves.series_of(connection, key, ["loss"])
         add(store, key, np.arange(13_000, 13_100), np.arange(100), BEGIN + 10**12)
         curve = sampler.curve(connection, "live", series, WHOLE, 20_000)
-    assert (curve.total, curve.steps[-1]) == (13_000, 12_999)  # the state of the first question
+    assert (curve.total, curve.steps[-1]) == (13_100, 13_099)  # all of the newest state
+    assert len(np.unique(curve.stamps)) == len(curve.stamps)
     # A state that was read in two pieces, as by an older server: newer points than the series told of.
     with store._home.database.read() as connection:
         sampler._known.clear()

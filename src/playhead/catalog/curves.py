@@ -43,6 +43,15 @@ def series_of(connection: Connection, run: int, names: Sequence[str] | None = No
     return found
 
 
+_NOW = "SELECT key, name, stage, part, points, last_ns FROM series WHERE key = ?"
+
+
+def series_now(connection: Connection, series: Series) -> Series:
+    """Give a series as a connection sees it; one that is gone, without points."""
+    rows = driver_rows(connection, _NOW, (series.key,))
+    return Series(*rows[0]) if rows else series._replace(points=0)
+
+
 # Two questions, since SQLite seeks for one extreme, and looks at all rows for two.
 _ENDS = """
     SELECT (SELECT min(ts_ns) FROM points WHERE series = :series),

@@ -11,7 +11,6 @@ from starlette.responses import Response
 from playhead import clock
 from playhead.catalog import curves
 from playhead.catalog.curves import Series
-from playhead.catalog.database import Connection
 from playhead.web import answers
 from playhead.web.errors import BadRequest
 from playhead.web.routes import Answer, Ask, Route, integer, number, text, texts
@@ -54,22 +53,18 @@ def _read(ask: Ask, as_arrow: bool, mark: int | None) -> Response:
         most = max(2, min(most, MOST_POINTS // max(1, len(found))))
         chosen = []
         for series in found:
-            new = _new(ask, connection, run.id, series, mark)
-            curve = (
-                sampler.curve(connection, run.id, series, wanted, most) if new is None else thinned(new, wanted, most)
-            )
+            if ask["after_ns"] is None:
+                curve = sampler.curve(connection, run.id, series, wanted, most)
+            else:
+                tail = ask.site.keep(Tails, Tails).after(connection, run.id, series, ask["after_ns"], mark)
+                if tail is None:  # so much is new that everybody who follows is shown the same curve of all of it
+                    tail = sampler.later(connection, run.id, series, ask["after_ns"], most)
+                curve = thinned(tail, wanted, most, total=tail.total)
             chosen.append((series, curve))
     if as_arrow:
         return answers.tagged(answers.arrow(_table(chosen)), tag)
     content = {"origin_ns": str(origin), "series": [_spelled(*pair, origin) for pair in chosen]}
     return answers.tagged(answers.json(content), tag)
-
-
-def _new(ask: Ask, connection: Connection, run_id: str, series: Series, mark: int | None) -> Curve | None:
-    """Give what is new in a series that is followed; None where all of it is asked for, or much is new."""
-    if ask["after_ns"] is None:
-        return None
-    return ask.site.keep(Tails, Tails).after(connection, run_id, series, ask["after_ns"], mark)
 
 
 def _range(ask: Ask, origin: int) -> Range:

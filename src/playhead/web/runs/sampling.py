@@ -29,6 +29,8 @@ RAW = 12_000  # about where reading rows into Python and asking for extremes cos
 FAR = 2**62
 
 _SHARED = 200_000  # points from which on threads share the work
+_CHEAPER = 3  # times as cheap, for a point, SQLite finds extremes than it hands points out
+_AT_ONCE = 20_000  # points that are Python objects at a time
 _TURNS = 64
 _KEPT = 256  # curves that are remembered
 _KEPT_POINTS = 2_000_000  # of all of them together
@@ -115,14 +117,45 @@ class Sampler:
         key = (run_id, series.key, ends[0], wanted, most)
         with self._turns[hash(key) % _TURNS]:  # many who ask for the same wait for one who finds it
             known = self._recall(key)
-            if known is not None:
-                is_newer = known[0].points >= series.points  # found meanwhile by somebody who looked later
-                curve = known[1] if is_newer else _grown(connection, series, wanted, most, *known)
-                if curve is not None:
-                    return curve
+            if known is not None and known[0].points >= series.points:  # found meanwhile by one who looked later
+                return known[1]
+            with self._database.read() as fresh:  # as it is now: those who came while this one waited need no more
+                return self._found(fresh, run_id, curves.series_now(fresh, series), wanted, most, known, key)
+
+    def _found(
+        self,
+        connection: Connection,
+        run_id: str,
+        series: Series,
+        wanted: Range,
+        most: int,
+        known: tuple[Series, Curve] | None,
+        key: tuple[Any, ...],
+    ) -> Curve:
+        ends = curves.ends(connection, series.key)
+        if ends is None or ends[0] != key[2]:  # it was purged meanwhile
+            return _curve([])
+        curve = None if known is None else _grown(connection, series, wanted, most, *known)
+        if curve is None:
             curve = self._of_many(connection, run_id, series, ends, wanted, most)
-            self._remember(key, series, curve)
+        self._remember(key, series, curve)
         return curve
+
+    def later(self, connection: Connection, run_id: str, series: Series, stamp: int, most: int) -> Curve:
+        """Give what is later than a stamp, of a curve of the whole series that is found once for all who ask.
+
+        Args:
+            connection: To the catalogue, within the transaction that found the series.
+            run_id: The run.
+            series: The series.
+            stamp: The last one that is known.
+            most: How many points the whole curve has at most.
+        """
+        whole = self.curve(connection, run_id, series, Range(by_step=False), most)
+        first = int(np.searchsorted(whole.stamps, stamp, "right"))
+        count = whole.total if stamp < 1 else curves.count(connection, series.key, stamp + 1, FAR)
+        total = max(count, len(whole.stamps) - first)
+        return Curve(total, whole.stamps[first:], whole.steps[first:], whole.values[first:])
 
     def _recall(self, key: tuple[Any, ...]) -> tuple[Series, Curve] | None:
         with self._lock:
@@ -229,13 +262,15 @@ def _grown(
     if series == before:
         return curve
     added = series.points - before.points
-    if series[:4] != before[:4] or not 0 < added <= min(RAW, before.points // 4) or series.last_ns <= before.last_ns:
+    few = before.points // _CHEAPER
+    if series[:4] != before[:4] or not 0 < added <= few or series.last_ns <= before.last_ns:
         return None
-    news = curves.stretch(connection, series.key, before.last_ns + 1, FAR)
-    if len(news) != added:  # some came late, in between
+    news = _from(connection, series, before.last_ns + 1)
+    if news.total != added:  # some came late, in between
         return None
     newest = int(curve.stamps.max()) if len(curve.stamps) else -FAR
-    tail = _within(_curve([point for point in news if point[0] > newest]), wanted)
+    first = int(np.searchsorted(news.stamps, newest, "right"))
+    tail = _within(Curve(0, news.stamps[first:], news.steps[first:], news.values[first:]), wanted)
     joined = Curve(
         0,
         np.concatenate([curve.stamps, tail.stamps]),
@@ -244,6 +279,17 @@ def _grown(
     )
     total = series.points if wanted.is_open else curve.total + len(tail.stamps)
     return thinned(_within(joined, wanted), wanted, most, total=total)
+
+
+def _from(connection: Connection, series: Series, stamp: int) -> Curve:
+    """Read all points from a stamp on, a few at a time."""
+    parts = [_curve([])]
+    while len(parts) == 1 or parts[-1].total == _AT_ONCE:
+        found = _curve(curves.stretch(connection, series.key, stamp, FAR, _AT_ONCE))
+        parts.append(found)
+        stamp = int(found.stamps[-1]) + 1 if found.total else stamp
+    joined = (np.concatenate([getattr(part, name) for part in parts]) for name in ("stamps", "steps", "values"))
+    return Curve(sum(part.total for part in parts), *joined)
 
 
 def _all_of(connection: Connection, series: Series, wanted: Range) -> Curve:

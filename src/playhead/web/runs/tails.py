@@ -16,7 +16,8 @@ from playhead.catalog.curves import Point, Series
 from playhead.catalog.database import Connection
 from playhead.web.runs.sampling import FAR, Curve
 
-KEPT = 400_000  # points of a series, 24 bytes each
+KEPT = 200_000  # points of a series, 24 bytes each
+_AT_ONCE = 20_000  # that are Python objects at a time
 KEPT_IN_ALL = 2_000_000
 SERIES = 32
 
@@ -81,18 +82,27 @@ class Tails:
             self._let_go()
         with tail.turn:
             if series.last_ns > tail.last and (mark is None or mark != tail.mark):
-                new = curves.stretch(connection, series.key, tail.last + 1, FAR, KEPT + 1)
-                if len(new) > KEPT:
+                if not self._read_on(connection, series, tail):
                     self._forget(key, tail)
                     return None
-                if new:
-                    tail.add(new)
                 tail.mark = mark
             if stamp < tail.floor:
                 return None
             first = int(np.searchsorted(tail.stamps, stamp, "right"))
             found = tail.stamps[first:], tail.steps[first:], tail.values[first:]
         return Curve(len(found[0]), *found)
+
+    @staticmethod
+    def _read_on(connection: Connection, series: Series, tail: _Tail) -> bool:
+        """Take in what was added since the tail was last read; tell whether that was not too much."""
+        if curves.has_more_than(connection, series.key, tail.last + 1, FAR, KEPT):
+            return False
+        while True:
+            new = curves.stretch(connection, series.key, tail.last + 1, FAR, _AT_ONCE)
+            if new:
+                tail.add(new)
+            if len(new) < _AT_ONCE:
+                return True
 
     def _let_go(self) -> None:
         """Forget those that were not asked for longest."""
