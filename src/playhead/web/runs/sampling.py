@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -265,31 +265,34 @@ def _grown(
     few = before.points // _CHEAPER
     if series[:4] != before[:4] or not 0 < added <= few or series.last_ns <= before.last_ns:
         return None
-    news = _from(connection, series, before.last_ns + 1)
-    if news.total != added:  # some came late, in between
+    newest, seen, within = int(curve.stamps.max()) if len(curve.stamps) else -FAR, 0, curve.total
+    grown = curve
+    for news in _following(connection, series, before.last_ns + 1):
+        seen += news.total
+        first = int(np.searchsorted(news.stamps, newest, "right"))
+        tail = _within(Curve(0, news.stamps[first:], news.steps[first:], news.values[first:]), wanted)
+        within += len(tail.stamps)
+        joined = Curve(
+            0,
+            np.concatenate([grown.stamps, tail.stamps]),
+            np.concatenate([grown.steps, tail.steps]),
+            np.concatenate([grown.values, tail.values]),
+        )
+        grown = thinned(_within(joined, wanted), wanted, most, total=within)
+    if seen != added:  # some came late, in between
         return None
-    newest = int(curve.stamps.max()) if len(curve.stamps) else -FAR
-    first = int(np.searchsorted(news.stamps, newest, "right"))
-    tail = _within(Curve(0, news.stamps[first:], news.steps[first:], news.values[first:]), wanted)
-    joined = Curve(
-        0,
-        np.concatenate([curve.stamps, tail.stamps]),
-        np.concatenate([curve.steps, tail.steps]),
-        np.concatenate([curve.values, tail.values]),
-    )
-    total = series.points if wanted.is_open else curve.total + len(tail.stamps)
-    return thinned(_within(joined, wanted), wanted, most, total=total)
+    return replace(grown, total=series.points if wanted.is_open else within)
 
 
-def _from(connection: Connection, series: Series, stamp: int) -> Curve:
+def _following(connection: Connection, series: Series, stamp: int) -> Iterator[Curve]:
     """Read all points from a stamp on, a few at a time."""
-    parts = [_curve([])]
-    while len(parts) == 1 or parts[-1].total == _AT_ONCE:
+    while True:
         found = _curve(curves.stretch(connection, series.key, stamp, FAR, _AT_ONCE))
-        parts.append(found)
-        stamp = int(found.stamps[-1]) + 1 if found.total else stamp
-    joined = (np.concatenate([getattr(part, name) for part in parts]) for name in ("stamps", "steps", "values"))
-    return Curve(sum(part.total for part in parts), *joined)
+        if found.total:
+            yield found
+            stamp = int(found.stamps[-1]) + 1
+        if found.total < _AT_ONCE:
+            return
 
 
 def _all_of(connection: Connection, series: Series, wanted: Range) -> Curve:
