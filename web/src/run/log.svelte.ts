@@ -1,6 +1,7 @@
 // A stretch of a run's log: one piece of the file, grown at both ends as one scrolls, never the whole of it.
 
 import { get } from "../lib/api";
+import { patternOf } from "../lib/pattern";
 import type { LogAnswer, LogLine } from "./types";
 
 const AT_ONCE = 500;
@@ -107,9 +108,5 @@ export class LogStretch {
 /** Make an expression that finds a text, or null where there is nothing to find. */
 export function finder(text: string, isRegex: boolean): RegExp | null {
   if (text === "") return null;
-  try {
-    return new RegExp(isRegex ? text : text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"), "gi");
-  } catch {
-    return null;
-  }
+  return isRegex ? patternOf(text, "gi") : new RegExp(text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"), "gi");
 }

@@ -1,5 +1,6 @@
 // Which charts a run page shows, and under which headings.
 
+import { isBounded, patternOf } from "../lib/pattern";
 import { grouped } from "./grouped";
 
 export interface Section {
@@ -22,13 +23,11 @@ export type Search = { matches: (name: string) => boolean; problem: string | nul
 /** Read a search: a regular expression, or, where it is none yet, the text as it stands. */
 export function searchOf(text: string): Search {
   if (text === "") return { matches: () => true, problem: null };
-  try {
-    const expression = new RegExp(text, "i");
-    return { matches: (name) => expression.test(name), problem: null };
-  } catch {
-    const plain = text.toLowerCase();
-    return { matches: (name) => name.toLowerCase().includes(plain), problem: "not a regular expression: taken as plain text" };
-  }
+  const expression = patternOf(text, "i");
+  if (expression !== null) return { matches: (name) => expression.test(name), problem: null };
+  const plain = text.toLowerCase();
+  const why = isBounded(text) ? "not a regular expression" : "an expression that could take for ever";
+  return { matches: (name) => name.toLowerCase().includes(plain), problem: `${why}: taken as plain text` };
 }
 
 /** Sort names as people do: step_2 before step_10. */
