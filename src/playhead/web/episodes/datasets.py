@@ -15,8 +15,8 @@ from playhead.catalog.database import Connection
 from playhead.catalog.runs import RunRow
 from playhead.errors import NotFound
 from playhead.home import Home
-from playhead.web import answers
-from playhead.web.episodes import rows, thinning
+from playhead.web import answers, thinning
+from playhead.web.episodes import rows
 from playhead.web.episodes.manifest import dropped_of
 from playhead.web.episodes.values import POINTS
 from playhead.web.routes import Answer, Ask, Route, in_path, integer, text
@@ -58,7 +58,7 @@ def returns(ask: Ask) -> Any:
         run = _run(connection, ask["id"])
         found = listing.returns_of(connection, run.key)
     totals = np.array([np.nan if one.total_reward is None else one.total_reward for one in found], np.float64)
-    places = thinning.chosen(totals.reshape(-1, 1), ask["points"]).tolist()
+    places = thinning.kept_rows(totals.reshape(-1, 1), ask["points"]).tolist()
     return {
         "total": len(found),
         "numbers": places,

@@ -10,8 +10,7 @@ from starlette.responses import Response
 
 from playhead.replay.episode import ReplayEpisode
 from playhead.signal import Signal
-from playhead.web import answers
-from playhead.web.episodes import thinning
+from playhead.web import answers, thinning
 from playhead.web.episodes.addresses import address_of, routes_of_an_episode
 from playhead.web.episodes.episode import OpenEpisode
 from playhead.web.episodes.manifest import opened_for
@@ -143,7 +142,7 @@ def _thinned(
         if part.dtype == object:  # lists of another program
             raise Refused(422, "the values of the signal differ in shape: they cannot be drawn")
         numbers = part.reshape(len(part), -1)[:, :width].astype(np.float64)
-        chosen = thinning.chosen(numbers, max(2, points // blocks))
+        chosen = thinning.kept_rows(numbers, max(2, points // blocks))
         all_places.append(start + chosen)
         all_rows.append(numbers[chosen])
     return np.concatenate(all_places), np.concatenate(all_rows)

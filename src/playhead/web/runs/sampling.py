@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tsdownsample import MinMaxDownsampler
 
 from playhead.catalog import curves
 from playhead.catalog.curves import Envelope, Point, Series, Steps
 from playhead.catalog.database import Connection, Database
+from playhead.web import thinning
 from playhead.web.runs.stepping import Span, StepMap
 
 RAW = 12_000  # about where reading rows into Python and asking for extremes cost the same
@@ -341,38 +341,10 @@ def thinned(curve: Curve, wanted: Range, most: int, total: int | None = None) ->
         total: How many points the curve stands for, where some have been left out already.
     """
     total = len(curve.stamps) if total is None else total
-    if len(curve.stamps) <= most:
-        return Curve(total, curve.stamps, curve.steps, curve.values)
-    numbers = np.flatnonzero(~np.isnan(curve.values))
-    gaps = _gaps(curve.values, max(0, most // 4))
-    ends = np.array([0, len(curve.values) - 1])
-    room = max(0, most - len(gaps) - len(ends)) // 2 * 2
-    axis = (curve.steps if wanted.by_step else curve.stamps)[numbers]
-    if len(numbers) > room:
-        numbers = numbers[_extremes(axis, curve.values[numbers], room)]
-    kept = np.unique(np.concatenate([ends, gaps, numbers]))
-    return Curve(total, curve.stamps[kept], curve.steps[kept], curve.values[kept])
-
-
-def _extremes(axis: NDArray[np.int64], values: NDArray[np.float64], room: int) -> NDArray[Any]:
-    """Choose the smallest and largest value of equal stretches of the axis."""
-    if room < 4:  # tsdownsample wants two stretches or more
-        return np.array([np.argmin(values), np.argmax(values)])[:room]
-    relative = (axis - axis[0]).astype(np.float64)
-    if relative[-1] <= 0:  # all at one place of the axis
-        return np.asarray(MinMaxDownsampler().downsample(values, n_out=room))
-    return np.asarray(MinMaxDownsampler().downsample(relative, values, n_out=room))
-
-
-def _gaps(values: NDArray[np.float64], most: int) -> NDArray[np.int64]:
-    """Choose the first NaN of each stretch of NaNs, of the longest ones where there are too many."""
-    missing = np.isnan(values)
-    begins = np.flatnonzero(missing & ~np.concatenate([[False], missing[:-1]]))
-    if len(begins) <= most:
-        return begins
-    stops = np.flatnonzero(missing & ~np.concatenate([missing[1:], [False]]))
-    longest = np.argsort(begins - stops, kind="stable")[:most]
-    return np.sort(begins[longest])
+    places = thinning.kept(curve.values, most, curve.steps if wanted.by_step else curve.stamps)
+    if len(places) == len(curve.stamps):
+        return replace(curve, total=total)
+    return Curve(total, curve.stamps[places], curve.steps[places], curve.values[places])
 
 
 def _stamp_of_step(connection: Connection, series: int, ends: tuple[int, int], step: int) -> int:
