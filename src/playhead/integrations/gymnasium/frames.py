@@ -147,20 +147,22 @@ class Pictures:
         is_alone = getrefcount(holder[0]) == _LONE
         frame: Any = holder[0]
         if type(frame) is np.ndarray and frame.dtype is self._dtype and frame.shape == self._shape:
-            if is_alone and (frame.flags.owndata or self._owns_base(frame)):
-                return frame
+            if is_alone:
+                base_count = getrefcount(holder[0].base)
+                if base_count == _LONE_BASE and type(holder[0].base) is memoryview:
+                    if self._is_atari and getrefcount(holder[0].base.obj) == _LONE_OBJECT:
+                        return frame
+                elif frame.flags.owndata or (base_count == _LONE_BASE and self._owns_base(frame)):
+                    return frame
         else:
             frame = self._fitting(frame)
         copied: NDArray[Any] = frame.copy()
         return copied
 
-    def _owns_base(self, frame: NDArray[Any]) -> bool:
-        if _count_base(frame) != _LONE_BASE:
-            return False
+    @staticmethod
+    def _owns_base(frame: NDArray[Any]) -> bool:
         base: Any = frame.base
-        if type(base) is np.ndarray:
-            return base.base is None and base.flags.owndata
-        return self._is_atari and type(base) is memoryview and _count_object(base) == _LONE_OBJECT
+        return type(base) is np.ndarray and base.base is None and base.flags.owndata
 
     def _fitting(self, frame: Any) -> NDArray[Any]:
         array = np.asarray(frame)

@@ -17,6 +17,8 @@ from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.writer import ReelWriter
 from playhead.tape import Crew
 
+_SMALL = 1 << 31
+
 
 class Run(Protocol):
     """What environments are recorded into: a `RunWriter`."""
@@ -114,14 +116,16 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
             return self._step_that_resets(action)
         track = self._made or self._track
         stamp = self._stamps.next()
-        track.act(stamp, action)
+        number = action if type(action) in track.knows and -_SMALL <= action < _SMALL else None
+        if number is None:
+            track.act(stamp, action)
         try:
             result = self.env.step(action)
         except BaseException as error:
             track.fail(error)
             raise
         observation, reward, terminated, truncated, info = result
-        track.step(stamp, observation, reward, terminated, truncated, info)
+        track.step(stamp, observation, reward, terminated, truncated, info, action=number)
         return result
 
     def _step_that_resets(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from playhead import clock, strictjson
 from playhead.errors import OutOfOrder, WrongType
 from playhead.integrations.gymnasium import stacks
@@ -20,6 +22,8 @@ from playhead.integrations.gymnasium.spaces import ACTIONS, FRAMES, OBSERVATIONS
 from playhead.lanes.arrays.writer import ReelWriter
 
 OpenReel = Callable[[Mapping[str, Any], Mapping[str, int]], ReelWriter]
+
+_NUMBERS = frozenset((int, np.int64))
 
 UNKNOWN = object()  # what was seen, where nobody can tell
 
@@ -35,6 +39,9 @@ class Track:
         open_reel: Opens the reel, with its facts and stacks.
         look: Renders the environment.
         pictures: Keeps what was rendered.
+
+    Attributes:
+        knows: The types of actions that need not be told before they are taken: they cannot change meanwhile.
     """
 
     def __init__(self, plan: Plan, open_reel: OpenReel, look: Look, pictures: Pictures) -> None:
@@ -58,6 +65,7 @@ class Track:
         self._reset_at = 0
         self._place = 0  # of the next step in its episode
         self._is_begun = False
+        self.knows: frozenset[type] = frozenset()
         self.reel: ReelWriter | None = None
 
     # -- what the environment does ----------------------------------------------------------------------------------
@@ -120,6 +128,7 @@ class Track:
         truncated: Any,
         info: Any,
         *,
+        action: int | None = None,
         can_look: bool = True,
     ) -> None:
         """Record the step that came of the last action.
@@ -131,6 +140,7 @@ class Track:
             terminated: The episode came to its end.
             truncated: The episode was cut off.
             info: What else is known.
+            action: What was done, where `act` was not called, as `knows` allows.
             can_look: The environment is still in the state that the observation shows.
         """
         if not self._is_begun:
@@ -144,22 +154,20 @@ class Track:
         assert self.reel is not None
         packed = self._pack(info)
         given, self._now, self._is_seen = self._now, {}, False
+        if action is not None:
+            given[ACTIONS] = action
         try:
             self.reel.give(given, reward, terminated, truncated, packed, stamp)
         finally:  # also where recording failed: the environment has moved on
-            self._move_on(observation, bool(terminated), bool(truncated), can_look=can_look)
-
-    def _move_on(self, observation: Any, terminated: bool, truncated: bool, *, can_look: bool) -> None:
-        """Keep what was seen after a step, for the next one; where there is none, the episode ends."""
-        self._place += 1
-        is_over = terminated or truncated
-        try:
-            self._see(observation, is_last=is_over, can_look=can_look)
-        except BaseException as error:
-            self.fail(error)
-            raise
-        if is_over:
-            self.end("terminated" if terminated else "truncated")
+            self._place += 1
+            is_over = bool(terminated or truncated)
+            try:
+                self._see(observation, is_last=is_over, can_look=can_look)
+            except BaseException as error:
+                self.fail(error)
+                raise
+            if is_over:
+                self.end("terminated" if terminated else "truncated")
 
     def fail(self, error: BaseException) -> None:
         """Take note that the environment, or rendering it, raised an error: its episode ends."""
@@ -170,6 +178,7 @@ class Track:
         """End the episode that is under way, with what was seen last."""
         if self._is_begun and self.reel is not None:
             self._is_begun = False
+            self.knows = frozenset()
             finals = {name: value for name, value in self._now.items() if name not in self._done.names}
             self.reel.end(how, finals, facts, ts_ns=clock.now_ns())
 
@@ -211,6 +220,7 @@ class Track:
         self._facts = None
         self._place = 0
         self._is_begun = True
+        self.knows = _NUMBERS if self._is_number else frozenset()
 
     def _decide(self, observation: Any) -> None:
         """See at the first step whether what may be stacks are stacks."""
