@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from benchmarks import catalogue, episodes, journal, logging, page, replay, signals, video
+from benchmarks import catalogue, episodes, journal, logging, page, replay, signals, tables, video
 
 
 def main() -> None:
     """Run one after the other."""
-    for benchmark in (logging, journal, catalogue, signals, episodes, video, replay, page):
+    for benchmark in (logging, journal, catalogue, signals, episodes, video, replay, tables, page):
         benchmark.main()
         print()
 

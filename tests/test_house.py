@@ -33,8 +33,10 @@ LAYERS: list[set[str]] = [
     {"run"},
     {"recording", "runs"},
     {"recovery"},
+    {"table", "train"},
+    {"tables"},
     {"store", "opening"},
-    {"check", "export", "plots", "table", "train", "testing"},
+    {"check", "export", "plots", "testing"},
     {"integrations"},
     {"cli", "web", "__main__"},
 ]

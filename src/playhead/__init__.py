@@ -68,7 +68,17 @@ if TYPE_CHECKING:
     from playhead.signal import ArraySignal, Signal, SignalView, SignalWriter
     from playhead.signal.derived import joined as join
     from playhead.store import Store
-    from playhead.train import EpisodeDataset, EpisodeLoader
+    from playhead.table import Table
+    from playhead.train import (
+        EpisodeDataset,
+        EpisodeLoader,
+        PrioritizedSampler,
+        SequenceSampler,
+        TableBatchSampler,
+        TableDataset,
+        TableLoader,
+        n_step,
+    )
     from playhead.web.notebook import show
 
 __version__ = "0.4.0"
@@ -105,6 +115,13 @@ _HOME = {
     "VideoSignalWriter": "lanes.video",
     "EpisodeDataset": "train",
     "EpisodeLoader": "train",
+    "PrioritizedSampler": "train",
+    "SequenceSampler": "train",
+    "TableBatchSampler": "train",
+    "TableDataset": "train",
+    "TableLoader": "train",
+    "n_step": "train",
+    "Table": "table",
     "Sample": "sampling",
     "sample": "sampling",
     "EpisodeRef": "ref",
@@ -155,6 +172,7 @@ __all__ = [
     "OutOfOrder",
     "OutOfRange",
     "PlayheadError",
+    "PrioritizedSampler",
     "QueryStopped",
     "ReadOnly",
     "ReplayConfig",
@@ -164,6 +182,7 @@ __all__ = [
     "Run",
     "RunWriter",
     "Sample",
+    "SequenceSampler",
     "Signal",
     "SignalView",
     "SignalWriter",
@@ -172,6 +191,10 @@ __all__ = [
     "Store",
     "StoreLocked",
     "StoreTooNew",
+    "Table",
+    "TableBatchSampler",
+    "TableDataset",
+    "TableLoader",
     "TransformedDataset",
     "Transition",
     "Unfinished",
@@ -181,6 +204,7 @@ __all__ = [
     "WrongType",
     "join",
     "make_frame_ref",
+    "n_step",
     "open",
     "rebuild",
     "sample",

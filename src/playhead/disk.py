@@ -11,6 +11,7 @@ Four promises, on which everything above stands:
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import fcntl
 import io
@@ -23,6 +24,7 @@ from typing import Any, BinaryIO, Protocol
 TEMPORARY_SUFFIX = ".tmp"
 _MOST_OF_NAME = 32
 _MOST_BUFFERS = 1024  # what the kernel takes in one call
+_HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 StrPath = str | os.PathLike[str]
 
@@ -194,6 +196,22 @@ def rename(source: StrPath, target: StrPath) -> None:
     os.rename(source, target)
 
 
+def exchange(one: StrPath, other: StrPath) -> None:
+    """Let two files or folders of one file system swap their names in one step: nobody sees a moment without either.
+
+    Raises:
+        OSError: The kernel or the file system cannot (`ENOSYS`, `EINVAL`), or one of them is not there.
+    """
+    _before("rename", other)
+    try:
+        swap = ctypes.CDLL(None, use_errno=True).renameat2
+    except AttributeError:  # another system than Linux, or a C library from before 2018
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), os.fspath(other)) from None
+    if swap(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE):
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), os.fspath(other))
+
+
 def link(source: StrPath, target: StrPath) -> None:
     """Give a file a second name, instead of what has it; where the file system has no links, a copy of the file."""
     temporary = temporary_beside(target)
@@ -267,6 +285,18 @@ def truncate(path: StrPath, size: int) -> None:
     try:
         _before("truncate", path)
         os.ftruncate(fd, size)
+        sync(fd, path)
+    finally:
+        os.close(fd)
+
+
+def patch(path: StrPath, offset: int, data: bytes) -> None:
+    """Write over bytes of a file where they are: for the few that may be lost, since others tell the same."""
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        limit = _before("write", path, len(data))
+        if os.pwrite(fd, data if limit is None else data[:limit], offset) != len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(path))
         sync(fd, path)
     finally:
         os.close(fd)

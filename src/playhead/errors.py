@@ -154,6 +154,7 @@ class Damaged(PlayheadError, ValueError):
         self.path = os.fspath(path)
         self.expected = expected
         self.found = found
+        self.remedy = remedy
 
 
 class MissingExtra(PlayheadError, ImportError):

@@ -20,6 +20,8 @@ INCOMING = ".incoming"
 RUNS = "runs"
 EPISODES = "episodes"
 REPLAY = "replay"
+TABLES = "tables"
+STEPS = "steps.npy"
 BLOCK = 1000  # episodes in a folder of a dataset
 
 # Folders at the top of a store that hold lanes, not projects.
@@ -38,6 +40,7 @@ _UNSAFE = re.compile(r'[/\\:*?"<>|%]|^\.|[. ]$')
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 _REEL_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}(\.[1-9][0-9]{0,5})?")
 _REEL, _JOURNAL = ".h5", ".journal"
+_SHARD, _FOREIGN_SHARD = re.compile(r"shards/steps_[0-9]{5,9}\.npy"), re.compile(r"steps-[0-9]{5,6}\.npy")
 # Control, format (bidirectional marks, zero-width joiners), surrogate, private and unassigned characters, line and
 # paragraph separators: two names that look alike must not differ in what cannot be seen.
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -421,6 +424,53 @@ def check_reel_id(reel_id: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class TableFolder:
+    """The files of one training table."""
+
+    path: Path
+
+    @property
+    def database(self) -> Path:
+        """Where its rows come from, and how many of them count."""
+        return self.path / "metadata.db"
+
+    @property
+    def manifest(self) -> Path:
+        """What people and other programs read about it."""
+        return self.path / "manifest.json"
+
+    @property
+    def steps(self) -> Path:
+        """All of its rows, where they are in one file."""
+        return self.path / STEPS
+
+    def shard(self, number: int) -> str:
+        """Name one file of rows, where there are several."""
+        return f"shards/steps_{number:05}.npy"
+
+    def part(self, name: str) -> Path:
+        """Give a file of rows.
+
+        Raises:
+            Damaged: The name is none that a table gives.
+        """
+        if name != STEPS and not _SHARD.fullmatch(name):
+            raise Damaged(self.database, "the name of a file of rows", repr(name), "Build the table again")
+        return self.path / name
+
+    def parts(self) -> list[str]:
+        """Name the files of rows that are there."""
+        found = [path.relative_to(self.path).as_posix() for path in (self.steps, *self.path.glob("shards/steps_*.npy"))]
+        return sorted(
+            name for name in found if (name == STEPS or _SHARD.fullmatch(name)) and (self.path / name).exists()
+        )
+
+    def foreign_parts(self) -> list[str]:
+        """Name the files of rows as other programs number them, in order."""
+        return sorted(path.name for path in self.path.glob("steps-*.npy") if _FOREIGN_SHARD.fullmatch(path.name))
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """The files of one store."""
 
@@ -473,11 +523,15 @@ class Layout:
 
     def datasets(self) -> list[str]:
         """List the names of the datasets that have a folder."""
-        try:
-            found = os.listdir(self.root / EPISODES)
-        except FileNotFoundError:
-            return []
-        return sorted(name_of_folder(name) for name in found if not name.startswith("."))
+        return _names_in(self.root / EPISODES)
+
+    def table(self, name: str) -> TableFolder:
+        """Give the files of a training table."""
+        return TableFolder(self.root / TABLES / folder_name(check_name(name, "name of a table")))
+
+    def tables(self) -> list[str]:
+        """List the names of the training tables that have a folder."""
+        return _names_in(self.root / TABLES)
 
     @property
     def replay(self) -> ReplayFolder:
@@ -495,6 +549,14 @@ class Layout:
             top = folder.relative_to(self.root).parts[0]
             if top not in LANES and not top.startswith(".") and not folder.name.startswith("."):
                 yield RunFolder(folder)
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        found = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    return sorted(name_of_folder(name) for name in found if not name.startswith("."))
 
 
 def locate(given: str | os.PathLike[str] | None = None) -> Path:

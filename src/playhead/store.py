@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from playhead.datasets import StoredDataset
     from playhead.replay import FrameResolver, ReplayEpisode
+    from playhead.tables import Tables
 
 FORMAT = 1
 NEEDED_VERSION = "0.1.0"
@@ -253,6 +254,14 @@ class Store:
         from playhead import datasets
 
         return datasets.open_dataset(self._home, layout.check_name(name, "dataset name"))
+
+    @property
+    def tables(self) -> Tables:
+        """The training tables, by name: `store.tables["pong"]`; `store.tables.build("pong", source)` makes one."""
+        self._check()
+        from playhead.tables import Tables
+
+        return Tables(self._home.layout, self.mode)
 
     def resolve(self, ref: str) -> Any:
         """Give the value at an address: `h5://run_id/frames/1523`, `ep://teleop/{uid}/joint/17`.

@@ -156,7 +156,7 @@ def test_workers_that_read_ahead_do_not_move_the_place(dataset: Dataset) -> None
 
 
 def test_without_torch_the_error_says_what_to_install() -> None:
-    script = "import sys; sys.modules['torch'] = None\ntry:\n    import playhead.train\nexcept ImportError as e: print(type(e).__name__, e)"
+    script = "import sys; sys.modules['torch'] = None\ntry:\n    import playhead.train.episodes\nexcept ImportError as e: print(type(e).__name__, e)"
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert found.startswith(MissingExtra.__name__)
     assert "pip install 'playhead[torch]'" in found

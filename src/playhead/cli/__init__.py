@@ -18,6 +18,7 @@ COMMANDS = {
     "diff": "Show what differs between two runs.",
     "sql": "Ask the catalogue in SQL; only reading is possible.",
     "episode": "List, show, check, mend and export episodes.",
+    "table": "Build, look at, filter, part, merge and check training tables.",
     "replay": "Play an episode in the terminal, or write it as a film.",
     "tag": "Add or remove tags, set the notes.",
     "rm": "Put runs into the recycle bin.",

@@ -1,0 +1,405 @@
+"""`metadata.db` of a training table: where its rows come from, and how many of them count.
+
+The commit of this database is the one moment at which rows are added: what lies behind the rows that it knows is not
+there yet. Anyone reads `runs` with SQLite alone; `playhead_table`, `playhead_files` and `playhead_blocks` are ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Column, MetaData, Table, bindparam, select
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.types import Float, Integer, Text, TypeEngine
+
+from playhead import strictjson
+from playhead.catalog import where as language
+from playhead.catalog.fields import ColumnField, sort_keys
+from playhead.errors import Closed, Damaged, NotFound, ReadOnly, StoreLocked, WrongType
+
+VERSION = 1
+GAME = {
+    "max_score": "INTEGER NOT NULL",
+    "highest_tile": "INTEGER NOT NULL",
+    "engine": "TEXT",
+    "start_time": "INTEGER",
+    "elapsed_s": "REAL",
+}
+EPISODE = {"run_id": "TEXT", "episode_id": "TEXT", "return": "REAL"}
+PLACE = {
+    "id": "INTEGER PRIMARY KEY",
+    "first_step_idx": "INTEGER NOT NULL",
+    "num_steps": "INTEGER NOT NULL",
+}
+_COUNTS = ("num_steps", "steps", "num_moves")  # what other programs call it
+_BUSY_SECONDS = 60
+_DIALECT = sqlite.dialect(paramstyle="named")
+_SAID = ("commit", "dtype", "block_bytes", "runs", "built", "shard_bytes")
+_OURS = (
+    "CREATE TABLE playhead_table (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE playhead_files (number INTEGER PRIMARY KEY, name TEXT NOT NULL, rows INTEGER NOT NULL)",
+    "CREATE TABLE playhead_blocks "
+    "(file INTEGER, number INTEGER, xxh3 INTEGER NOT NULL, PRIMARY KEY (file, number)) WITHOUT ROWID",
+)
+_ODD_RUNS = """
+    SELECT run.id, run.first_step_idx, run.num_steps FROM runs AS run LEFT JOIN runs AS before ON before.id = run.id - 1
+    WHERE run.id < ? AND (run.first_step_idx IS NOT coalesce(before.first_step_idx + before.num_steps, 0)
+        OR run.num_steps < 0 OR typeof(run.num_steps) != 'integer') LIMIT 1"""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file of rows."""
+
+    name: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a commit says of a table.
+
+    Attributes:
+        commit: How many there were.
+        dtype: Of a row, as NumPy describes it.
+        block_bytes: The size of the pieces that have a checksum.
+        parts: The files of rows.
+        runs: The id of the next run.
+        built: How the rows were made, as JSON.
+        shard_bytes: How large a file of rows may grow; None where all are in one.
+    """
+
+    commit: int
+    dtype: list[Any]
+    block_bytes: int
+    parts: tuple[Part, ...]
+    runs: int
+    built: dict[str, Any] = field(default_factory=dict)
+    shard_bytes: int | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return sum(part.rows for part in self.parts)
+
+
+class TableIndex:
+    """The database of one table.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._folder: tuple[int, int] | None = None  # in which it was first read
+
+    def is_there(self) -> bool:
+        """Tell whether anything was committed: a build that was stopped leaves no database, or an empty one."""
+        if not self.path.exists():
+            return False
+        with self._connected() as connection:
+            return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
+
+    def state(self) -> State | None:
+        """Give what the last commit says; None where another program made the database."""
+        found = self.read()
+        return found[0] if found else None
+
+    def read(self) -> tuple[State, list[NDArray[np.uint64]]] | None:
+        """Give what the last commit says, with the checksums of each file, as one moment has them.
+
+        Raises:
+            Damaged: What it says cannot be true.
+        """
+        with self._connected() as connection:
+            connection.execute("BEGIN")
+            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'playhead_table'").fetchone():
+                return None
+            known = dict(connection.execute("SELECT key, value FROM playhead_table").fetchall())
+            parts = connection.execute("SELECT number, name, rows FROM playhead_files ORDER BY number").fetchall()
+            state = self._understood(known, parts)
+            self._check_runs(connection, state)
+            return state, [self._blocks(connection, number) for number in range(len(state.parts))]
+
+    def _understood(self, known: Mapping[str, Any], parts: Sequence[tuple[Any, Any, Any]]) -> State:
+        try:
+            said = strictjson.decode(known["state"])
+            if said.pop("version") > VERSION:
+                raise Damaged(self.path, f"a table of version {VERSION}", "that of a later Playhead", "Update Playhead")
+            state = State(parts=tuple(Part(name, rows) for _, name, rows in parts), **said)
+        except (KeyError, TypeError, AttributeError, strictjson.JSONDecodeError) as error:
+            raise self._damaged(f"a state that cannot be read ({type(error).__name__}: {error})") from error
+        counts = [state.commit, state.runs, state.block_bytes - 1 if isinstance(state.block_bytes, int) else -1]
+        counts += [part.rows for part in state.parts]
+        is_sound = all(type(count) is int and count >= 0 for count in counts)
+        is_sound = is_sound and all(isinstance(part.name, str) for part in state.parts)
+        is_sound = is_sound and isinstance(state.dtype, list) and isinstance(state.built, dict)
+        is_sound = is_sound and (state.shard_bytes is None or type(state.shard_bytes) is int)
+        if not is_sound or [number for number, *_ in parts] != list(range(len(parts))):
+            raise self._damaged(f"a state that cannot be true: {state}"[:400])
+        return state
+
+    def _check_runs(self, connection: sqlite3.Connection, state: State) -> None:
+        """See that the runs follow one another, and that their steps are the rows."""
+        found = connection.execute("SELECT count(*), total(num_steps) FROM runs WHERE id < ?", (state.runs,)).fetchone()
+        if found != (state.runs, state.rows):
+            raise self._damaged(
+                f"{found[0]:,} runs of {found[1]:,.0f} steps for {state.runs:,} and {state.rows:,} rows"
+            )
+        odd = connection.execute(_ODD_RUNS, (state.runs,)).fetchone()
+        if odd:
+            raise self._damaged(f"run {odd[0]} with {odd[2]!r} steps from row {odd[1]!r}, which follow no other run")
+
+    def blocks(self, part: int) -> NDArray[np.uint64]:
+        """Give the checksums of a file, block by block."""
+        with self._connected() as connection:
+            return self._blocks(connection, part)
+
+    def _blocks(self, connection: sqlite3.Connection, part: int) -> NDArray[np.uint64]:
+        found = connection.execute(
+            "SELECT number, xxh3 FROM playhead_blocks WHERE file = ? ORDER BY number", (part,)
+        ).fetchall()
+        if any(number != due or type(value) is not int for due, (number, value) in enumerate(found)):
+            raise self._damaged(f"checksums of file {part} that have gaps or are no numbers")
+        return np.array([value for _, value in found], np.int64).view(np.uint64)
+
+    def commit(
+        self,
+        state: State,
+        runs: Sequence[Mapping[str, Any]],
+        blocks: Mapping[tuple[int, int], int],
+        *,
+        columns: Mapping[str, str] | None = None,
+    ) -> None:
+        """Make rows count, with the runs that they are of: all at once, or not at all.
+
+        Args:
+            state: What is true from now on.
+            runs: The new ones.
+            blocks: The checksums that are new or others, by file and number.
+            columns: Makes the database: what is known of a run, besides its id and its rows, with the type that SQLite
+                gives it.
+
+        Raises:
+            WrongType: A run has values that its columns do not hold.
+        """
+        said = {name: getattr(state, name) for name in _SAID}
+        signed = {place: value - (1 << 64) if value >> 63 else value for place, value in blocks.items()}
+        with self._connected("rw" if columns is None else "rwc") as connection:
+            if columns is not None:
+                connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+            connection.execute("BEGIN IMMEDIATE")
+            for statement in () if columns is None else _schema(columns):
+                connection.execute(statement)
+            names = [name for (name,) in connection.execute("SELECT name FROM pragma_table_info('runs')")]
+            insert = f"INSERT INTO runs ({', '.join(map(_quoted, names))}) VALUES ({', '.join('?' * len(names))})"
+            connection.executemany(insert, (tuple(run.get(name) for name in names) for run in runs))
+            connection.executemany(
+                "INSERT OR REPLACE INTO playhead_files VALUES (?, ?, ?)",
+                [(number, part.name, part.rows) for number, part in enumerate(state.parts)],
+            )
+            connection.executemany(
+                "INSERT OR REPLACE INTO playhead_blocks VALUES (?, ?, ?)",
+                [(*place, value) for place, value in signed.items()],
+            )
+            connection.execute(
+                "INSERT OR REPLACE INTO playhead_table VALUES ('state', ?)",
+                (strictjson.encode({"version": VERSION, **said}).decode(),),
+            )
+            connection.execute("COMMIT")
+
+    def flaws(self) -> list[str]:
+        """Let SQLite look at all of its pages and indexes; give what it finds."""
+        with self._connected() as connection:
+            found = connection.execute("PRAGMA integrity_check(10)").fetchall()
+        return [text for (text,) in found if text != "ok"]
+
+    def settle(self) -> None:
+        """Move the write-ahead log into the file, as far as readers allow."""
+        with self._connected("rw") as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    # -- runs -------------------------------------------------------------------------------------------------------
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """What is known of a run, by the names of the columns, with their types."""
+        with self._connected() as connection:
+            found = connection.execute("SELECT name, upper(type) FROM pragma_table_info('runs')").fetchall()
+        if not found:
+            raise self._damaged("no table `runs`")
+        return dict(found)
+
+    def runs(
+        self,
+        where: str | None = None,
+        *,
+        before: int | None = None,
+        order: str = "id",
+        limit: int = -1,
+        offset: int = 0,
+    ) -> list[dict[str, Any]]:
+        """Give runs that fit, as dicts.
+
+        Args:
+            where: Which ones, in the `where` language.
+            before: Only those with a smaller id: the others came after the table was opened.
+            order: What to sort by.
+            limit: How many at most.
+            offset: How many to leave out first.
+        """
+        columns = self.columns
+        sql, parameters = _selected(tuple(columns.items()), where, order, None)
+        page = {"before": 1 << 62 if before is None else before, "limit": limit, "offset": offset}
+        with self._connected() as connection:
+            found = connection.execute(sql, {**parameters, **page}).fetchall()
+        return [dict(zip(columns, row, strict=True)) for row in found]
+
+    def spans(self, where: str | None = None, *, before: int | None = None) -> NDArray[np.int64]:
+        """Give id, first row and number of rows of each run that fits, in the order of their rows."""
+        columns = self.columns
+        count = next((name for name in _COUNTS if name in columns), None)
+        if count is None:
+            raise self._damaged(f"no column for the number of steps among {', '.join(columns)}")
+        has_first = "first_step_idx" in columns
+        wanted = ("id", "first_step_idx", count) if has_first else ("id", count)
+        sql, parameters = _selected(tuple(columns.items()), where if has_first else None, "id", wanted)
+        page = {"before": 1 << 62 if before is None else before, "limit": -1, "offset": 0}
+        with self._connected() as connection:
+            found = np.array(connection.execute(sql, {**parameters, **page}).fetchall())
+        if found.size and found.dtype != np.int64:
+            raise self._damaged("places of runs that are no whole numbers")
+        found = found.astype(np.int64).reshape(-1, len(wanted))
+        if not has_first:  # rows of runs follow one another
+            firsts = np.concatenate([[0], np.cumsum(found[:, 1])[:-1]]) if len(found) else found[:, 1]
+            found = np.column_stack([found[:, 0], firsts, found[:, 1]])
+            if where is not None:
+                ids = [run["id"] for run in self.runs(where, before=before)]
+                found = found[np.isin(found[:, 0], ids)]
+        found = found[np.argsort(found[:, 1], kind="stable")]
+        stops = found[:, 1] + found[:, 2]
+        if (found[:, 1:] < 0).any() or (stops < 0).any() or (stops[:-1] > found[1:, 1]).any():
+            raise self._damaged("runs whose rows overlap, or are before the first")
+        return found
+
+    def known(self, first: int, last: int) -> dict[int, dict[str, Any]]:
+        """Give what is known of the runs between two ids, both included."""
+        columns = self.columns
+        names = ", ".join(map(_quoted, columns))
+        with self._connected() as connection:
+            found = connection.execute(f"SELECT {names} FROM runs WHERE id BETWEEN ? AND ?", (first, last)).fetchall()
+        runs = [dict(zip(columns, row, strict=True)) for row in found]
+        return {run["id"]: run for run in runs}
+
+    def count(self, *, before: int | None = None) -> int:
+        """Count the runs."""
+        with self._connected() as connection:
+            bound = 1 << 62 if before is None else before
+            return int(connection.execute("SELECT count(*) FROM runs WHERE id < ?", (bound,)).fetchone()[0])
+
+    # -- connections ------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _connected(self, mode: str = "ro") -> Iterator[sqlite3.Connection]:
+        if mode != "rwc" and not self.path.exists():
+            raise NotFound(f"{self.path} is missing; a table is steps.npy with metadata.db beside it")
+        self._check_folder()
+        if mode == "ro" and _has_bytes(f"{self.path}-journal"):
+            mode = "rw"  # its making was stopped half-way, which only a writer takes back
+        query = f"mode={mode}"
+        if mode == "ro" and not os.access(self.path.parent, os.W_OK):
+            # SQLite's shared memory cannot be made there; and what is only in the log must not be passed over.
+            query += "" if _has_bytes(f"{self.path}-wal") else "&immutable=1"
+        try:
+            connection = sqlite3.connect(
+                f"file:{quote(str(self.path))}?{query}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
+            )
+            with contextlib.closing(connection):
+                yield connection
+        except (sqlite3.Error, OverflowError) as error:
+            raise self._meaning(error) from error
+
+    def _check_folder(self) -> None:
+        """See that no other table has taken the place of this one: its rows would not be those of these runs."""
+        found = os.stat(self.path.parent)
+        if self._folder is None:
+            self._folder = found.st_dev, found.st_ino
+        elif self._folder != (found.st_dev, found.st_ino):
+            raise Closed(f"another table has taken the place of {self.path.parent} since it was opened; open it again")
+
+    def _meaning(self, error: sqlite3.Error | OverflowError) -> Exception:
+        if isinstance(
+            error, sqlite3.IntegrityError | sqlite3.ProgrammingError | sqlite3.InterfaceError | OverflowError
+        ):
+            return WrongType(f"{self.path}: a run has a value that its columns do not hold ({error})")
+        match getattr(error, "sqlite_errorcode", 0) & 0xFF:
+            case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+                return self._damaged(str(error))
+            case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+                return StoreLocked(f"another process has held {self.path} for {_BUSY_SECONDS} s; is it stuck?")
+            case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
+                return ReadOnly(f"{self.path} cannot be written ({error})")
+            case sqlite3.SQLITE_FULL:
+                return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+            case sqlite3.SQLITE_IOERR | sqlite3.SQLITE_CANTOPEN:
+                return OSError(errno.EIO, str(error), str(self.path))
+        return self._damaged(str(error))
+
+    def _damaged(self, found: str) -> Damaged:
+        return Damaged(self.path, "the metadata of a training table", found, "Build the table again from its sources")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _has_bytes(path: str) -> bool:
+    try:
+        return os.stat(path).st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def _schema(columns: Mapping[str, str]) -> list[str]:
+    declared = ", ".join(f"{_quoted(name)} {kind}" for name, kind in (PLACE | dict(columns)).items())
+    made = [f"CREATE TABLE runs ({declared})", *_OURS, "CREATE INDEX idx_runs_len ON runs (num_steps)"]
+    return made + ["CREATE INDEX idx_runs_score ON runs (max_score)"] * ("max_score" in columns)
+
+
+def _kind(declared: str) -> type[TypeEngine[Any]]:
+    return Integer if "INT" in declared else Float if "REAL" in declared or "FLOA" in declared else Text
+
+
+@lru_cache(maxsize=64)
+def _selected(
+    columns: tuple[tuple[str, str], ...], where: str | None, order: str, wanted: tuple[str, ...] | None
+) -> tuple[str, Mapping[str, Any]]:
+    table = Table("runs", MetaData(), *(Column(name, _kind(kind)) for name, kind in columns))
+
+    def column(name: str) -> Column[Any]:
+        if name not in table.c:
+            raise NotFound.among("field", name, table.c.keys())
+        return table.c[name]
+
+    chosen = select(*(table.c[name] for name in wanted or table.c.keys())).where(column("id") < bindparam("before"))
+    if where:
+        chosen = chosen.where(language.parse(where, lambda name: ColumnField(column(name))))
+    for key in sort_keys(order):
+        value = column(key.name.replace("`", ""))
+        chosen = chosen.order_by((value.desc() if key.falling else value.asc()).nulls_last())
+    page = chosen.limit(bindparam("limit")).offset(bindparam("offset"))
+    compiled = page.compile(dialect=_DIALECT, compile_kwargs={"render_postcompile": True})
+    return str(compiled), compiled.params
