@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 _DRAWN = 1 << 16  # as many items are simply permuted: in a few milliseconds, once
 _ROUNDS = 4  # each mixes both halves
-_BLOCK = 1 << 14  # positions at a time: what is at work stays in the processor's cache
+_BLOCK = 1 << 16  # positions at a time: what is at work stays in the processor's cache
 _KEYS = 4 * _ROUNDS
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TableBatchSampler", "TableDataset", "TableLoader"]
 
-_BLOCK_ROWS, _BLOCK_BATCHES = 1 << 16, 32  # small batches are made several at a time
+# Small batches are made several at a time: the thread then seldom takes the interpreter from who trains.
+_BLOCK_ROWS, _BLOCK_BATCHES = 1 << 18, 64
 
 
 class TableLoader(Course):
@@ -44,7 +45,8 @@ class TableLoader(Course):
             CPU, and NumPy where there is no PyTorch.
         columns: Which columns; by default all.
         drop_last: Leave out the rows at the end that do not fill a batch of every rank.
-        prefetch: How many blocks are made ahead in a thread: batches, or up to 32 small ones. 0 for no thread.
+        prefetch: How many blocks are made ahead in a thread: batches, or up to 64 small ones. 0 for no thread; a table
+            on a GPU needs none.
         shuffle: False for the order of the table.
         resident: Whether the table is held on the device, which then gathers the rows; by default on a GPU on which it
             takes at most 80 % of the memory that is free.
@@ -89,8 +91,11 @@ class TableLoader(Course):
             if self.device.type == "cuda" and self.device.index is None:  # a thread would have another current one
                 self.device = torch.device("cuda", torch.cuda.current_device())
             is_resident = self.device.type == "cuda" and table_device.fits(table, self._columns, self.device)
-            kind = table_device.Resident if (is_resident if resident is None else resident) else table_device.Sent
-            self._maker = kind(table, self._columns, self.device)
+            if is_resident if resident is None else resident:
+                self._maker = table_device.Resident(table, self._columns, self.device)
+                self._prefetch = 0 if self.device.type == "cuda" else prefetch  # the device works ahead by itself
+            else:
+                self._maker = table_device.Sent(table, self._columns, self.device)
         elif resident:
             raise WrongType("arrays of NumPy are on no device: resident= needs device='cuda' or 'cpu'")
 
