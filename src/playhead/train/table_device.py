@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from playhead.lanes.rows.held import OneArray
 from playhead.order import Order
@@ -35,10 +34,61 @@ class _Held(NamedTuple):
     column: Column
     type: Any  # what PyTorch calls the bits
     offset: int
+    packed: int  # where it lies in the rows of the file
+
+
+class Layout:
+    """How rows lie on a device: so that each column is aligned, which the packed rows of a file are not.
+
+    Args:
+        table: Whose rows.
+        columns: Which columns of them.
+    """
+
+    def __init__(self, table: Table, columns: Columns) -> None:
+        fields: Any = table.dtype.fields
+        self._size = table.dtype.itemsize
+        self._held, at, most = [], 0, 8
+        for column in sorted(columns.all, key=lambda column: -column.held.itemsize):  # the widest types first
+            size = column.held.itemsize
+            most = max(most, size)
+            is_other = column.given.itemsize != size
+            bits = np.dtype(f"<i{size}") if is_other or column.has_bits else column.given
+            self._held.append(_Held(column, _type(bits), at, fields[column.name][1]))
+            at += column.width
+        names = [column.name for column in columns.all]
+        self._held.sort(key=lambda held: names.index(held.column.name))  # as they were asked for
+        self.width = -(-at // most) * most
+
+    def empty(self, rows: int, device: Any) -> Any:
+        """Make room for rows."""
+        return torch.empty((rows, self.width // 8), dtype=torch.int64, device=device)
+
+    def put(self, packed: Any, words: Any) -> None:
+        """Put the columns of rows, as the bytes that a file has of them, where they belong."""
+        raw, into = packed.view(len(words), self._size), words.view(torch.uint8)
+        for held in self._held:
+            width = held.column.width
+            into[:, held.offset : held.offset + width].copy_(raw[:, held.packed : held.packed + width])
+
+    def columns(self, words: Any) -> Tensors:
+        """Give the columns of rows."""
+        found = {}
+        for column, kind, offset, _ in self._held:
+            first = offset // column.held.itemsize
+            values = words.view(kind)
+            if column.shape:
+                values = values[:, first : first + math.prod(column.shape)].reshape(len(words), *column.shape)
+            else:
+                values = values[:, first]
+            if column.given.itemsize > column.held.itemsize:  # an unsigned number in a wider type
+                values = values.to(_type(column.given)) & ((1 << 8 * column.held.itemsize) - 1)
+            found[column.name] = values
+        return found
 
 
 class Resident:
-    """A table on the device. Columns lie so that each is aligned, which the packed rows of a file are not.
+    """A table on the device, which gathers its rows.
 
     Args:
         table: What to hold.
@@ -48,8 +98,8 @@ class Resident:
 
     def __init__(self, table: Table, columns: Columns, device: Any) -> None:
         self._table, self._columns, self._device = table, columns, device
-        self._held, self._width = laid_out(columns)
-        self._words = torch.empty((len(table), self._width // 8), dtype=torch.int64, device=device)
+        self._layout = Layout(table, columns)
+        self._words = self._layout.empty(len(table), device)
         if _is_cuda(device):
             torch.cuda.synchronize(device)  # the memory may have been another's, which is not done with it
         starts = range(0, len(table), _SENT)
@@ -65,9 +115,8 @@ class Resident:
         most = min(_SENT, total)
         staged = torch.empty(most * size, dtype=torch.uint8, pin_memory=_is_cuda(self._device))
         bare = staged.numpy()
-        into = self._words.view(torch.uint8)
         stream = _stream(self._device)
-        with torch.cuda.stream(stream) if stream is not None else contextlib.nullcontext():
+        with _on(stream):
             for start in starts:
                 stop = min(start + most, total)
                 count = (stop - start) * size
@@ -75,44 +124,19 @@ class Resident:
                     self._table.get_batch(np.arange(start, stop), out=bare[:count].view(self._table.dtype))
                 else:
                     bare[:count] = np.ascontiguousarray(self._table._rows.array[start:stop]).view(np.uint8)
-                there = staged[:count].to(self._device, non_blocking=True).view(stop - start, size)
-                for held in self._held:
-                    at = self._table.dtype.fields[held.column.name][1]  # type: ignore[index]
-                    width = held.column.width
-                    into[start:stop, held.offset : held.offset + width].copy_(there[:, at : at + width])
+                self._layout.put(staged[:count].to(self._device, non_blocking=True), self._words[start:stop])
                 if stream is not None:
                     stream.synchronize()  # before the staged bytes are written over
 
     def gather(self, places: Any) -> Tensors:
         """Give the columns of rows whose numbers are in a tensor on the device."""
-        rows = self._words.index_select(0, places)
-        found = {}
-        for column, kind, offset in self._held:
-            first = offset // column.held.itemsize
-            values = rows.view(kind)
-            if column.shape:
-                values = values[:, first : first + math.prod(column.shape)].reshape(len(rows), *column.shape)
-            else:
-                values = values[:, first]
-            if column.given.itemsize > column.held.itemsize:  # an unsigned number in a wider type
-                values = values.to(_type(column.given)) & ((1 << 8 * column.held.itemsize) - 1)
-            found[column.name] = values
-        return found
+        return self._layout.columns(self._words.index_select(0, places))
 
     def work(self, plan: Plan, start: int, most: int) -> Iterator[tuple[Any, int]]:
         """Give the numbers of rows, as tensors on the device, and when they are there: what is done ahead."""
         stream = _stream(self._device)
-        order = OrderOnDevice(plan.order, self._device) if isinstance(plan.order, Order) else plan.order
-        for first, count, size in plan.pieces(start, most * _MORE):
-            with torch.cuda.stream(stream) if stream is not None else contextlib.nullcontext():
-                firsts = torch.arange(count, device=self._device).mul_(plan.stride).add_(first)
-                numbers = (firsts[:, None] + torch.arange(size, device=self._device)).view(-1)
-                if isinstance(order, OrderOnDevice):
-                    numbers = order[numbers]
-                elif order is not None:
-                    numbers = torch.from_numpy(order[numbers.cpu().numpy()]).to(self._device)
-                event = None if stream is None else stream.record_event()
-            yield (numbers, event), count
+        for numbers, count in _numbers(plan, start, most * _MORE, self._device, stream):
+            yield (numbers, None if stream is None else stream.record_event()), count
 
     def finish(self, made: Any) -> Tensors:
         """Gather the rows, in the stream of the caller."""
@@ -121,24 +145,25 @@ class Resident:
         return self.gather(numbers)
 
 
-def laid_out(columns: Columns) -> tuple[list[_Held], int]:
-    """Lay columns out, the widest types first, so that each is aligned; give them and the bytes of a row."""
-    found, at, most = [], 0, 8
-    for column in sorted(columns.all, key=lambda column: -column.held.itemsize):
-        size = column.held.itemsize
-        most = max(most, size)
-        is_other = column.given.itemsize != size
-        bits = np.dtype(f"<i{size}") if is_other or column.has_bits else column.given
-        found.append(_Held(column, _type(bits), at))
-        at += column.width
-    names = [column.name for column in columns.all]
-    found.sort(key=lambda held: names.index(held.column.name))  # as they were asked for
-    return found, -(-at // most) * most
+def _numbers(plan: Plan, start: int, most: int, device: Any, stream: Any) -> Iterator[tuple[Any, int]]:
+    """Give the numbers of rows on the device, in the order of an epoch, computed there."""
+    order = OrderOnDevice(plan.order, device) if isinstance(plan.order, Order) else plan.order
+    for first, count, size in plan.pieces(start, most):
+        with _on(stream):
+            firsts = torch.arange(count, device=device).mul_(plan.stride).add_(first)
+            numbers = (firsts[:, None] + torch.arange(size, device=device)).view(-1)
+            if isinstance(order, OrderOnDevice):
+                numbers = order[numbers]
+            elif order is not None:
+                numbers = torch.from_numpy(order[numbers.cpu().numpy()]).to(device)
+        yield numbers, count
 
 
 def fits(table: Table, columns: Columns, device: Any) -> bool:
     """Tell whether the device has room for a table."""
-    return not _is_cuda(device) or len(table) * laid_out(columns)[1] <= SHARE * torch.cuda.mem_get_info(device)[0]
+    return (
+        not _is_cuda(device) or len(table) * Layout(table, columns).width <= SHARE * torch.cuda.mem_get_info(device)[0]
+    )
 
 
 class Sent:
@@ -156,32 +181,40 @@ class Sent:
 
     def work(self, plan: Plan, start: int, most: int) -> Iterator[tuple[Any, int]]:
         """Give columns, and the event after which they are there: all of this is done ahead."""
+        return self._sent(plan, start, most) if self._stream is not None else self._gathered(plan, start, most)
+
+    def _gathered(self, plan: Plan, start: int, most: int) -> Iterator[tuple[Any, int]]:
         rows = np.empty(0, self._table.dtype)
         for places, count in plan.blocks(start, most):
             if len(rows) < len(places):
                 rows = np.empty(len(places), self._table.dtype)
-            yield self._sent(self._table.get_batch(places, out=rows[: len(places)])), count
+            packed = self._columns.pack(self._table.get_batch(places, out=rows[: len(places)]))
+            yield ({name: torch.from_numpy(values) for name, values in packed.items()}, None, None), count
 
-    def _sent(self, rows: NDArray[Any]) -> tuple[Tensors, Any, Any]:
-        size = self._columns.packed_bytes(len(rows))
-        buffer = torch.empty(size, dtype=torch.uint8, pin_memory=self._stream is not None)
-        packed = self._columns.pack(rows, buffer.numpy())
-        if self._stream is None:
-            return {name: torch.from_numpy(values) for name, values in packed.items()}, None, None
-        with torch.cuda.stream(self._stream):
-            there = buffer.to(self._device, non_blocking=True)
-            event = self._stream.record_event()
-        found = {}
-        for name, values in packed.items():
-            at = values.ctypes.data - buffer.data_ptr()
-            found[name] = there[at : at + values.nbytes].view(_type(values.dtype)).view(values.shape)
-        return found, there, event
+    def _sent(self, plan: Plan, start: int, most: int) -> Iterator[tuple[Any, int]]:
+        """Send rows as they are: order and columns are made on the device, where that takes nothing from who trains."""
+        layout, dtype = Layout(self._table, self._columns), self._table.dtype
+        for numbers, count in _numbers(plan, start, most, self._device, self._stream):
+            with _on(self._stream):
+                places = numbers.cpu().numpy()
+                staged = torch.empty(len(places) * dtype.itemsize, dtype=torch.uint8, pin_memory=True)
+                self._table.get_batch(places, out=staged.numpy().view(dtype))
+                words = layout.empty(len(places), self._device)
+                layout.put(staged.to(self._device, non_blocking=True), words)
+                found = layout.columns(words)
+                event = self._stream.record_event()
+            yield (found, [words, *found.values()], event), count
 
     def finish(self, made: Any) -> Tensors:
         """Let the stream of the caller wait for what was sent."""
-        found, there, event = made
-        _wait(event, there, self._device)
+        found, held, event = made
+        for one in held or ():
+            _wait(event, one, self._device)
         return dict(found)
+
+
+def _on(stream: Any) -> Any:
+    return contextlib.nullcontext() if stream is None else torch.cuda.stream(stream)
 
 
 def _stream(device: Any) -> Any:
