@@ -66,6 +66,7 @@ bench-peers: setup  ## The same workloads on other programs, each in an environm
 	-$(PYTHON) -m benchmarks.peers.positronic
 	-$(PYTHON) -m benchmarks.peers.lerobot
 	-$(PYTHON) -m benchmarks.peers.minari
+	-$(PYTHON) -m benchmarks.peers.tables
 
 campaign: system setup  ## Run the crash and fault campaigns whole, and print their figures
 	PLAYHEAD_CAMPAIGN=1 $(PYTHON) -m pytest tests/crash tests/journal tests/test_disk.py tests/lanes/arrays/test_given.py tests/web/test_load.py -s
