@@ -144,6 +144,9 @@ def test_columns_length_and_words(case: Case) -> None:
         case.table["bord"]
     assert f"{len(case.rows):,} rows" in repr(case.table)
     assert "runs" in repr(case.table.runs)
+    shown = case.table._repr_html_()
+    assert f"{len(case.rows):,} rows" in shown
+    assert all(f">{name}<" in shown for name in case.table.columns)
     assert [row.tobytes() for row in case.table] == [row.tobytes() for row in case.rows]
 
 

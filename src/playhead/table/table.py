@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from playhead import markup
 from playhead.errors import NotFound, OutOfRange, WrongShape, WrongType
 from playhead.lanes.rows import spans as ranges
 from playhead.lanes.rows.held import OneArray, Rows
@@ -159,13 +160,22 @@ class Table:
         """Count the rows."""
         return self._length
 
-    def __repr__(self) -> str:
+    def _amount(self) -> str:
         size = self._length * self.dtype.itemsize
-        amount = (
-            f"{self._length:,} rows × {self.dtype.itemsize} B = {size / 1e9:.2f} GB"
-            if size > 1e8
-            else (f"{self._length:,} rows × {self.dtype.itemsize} B = {size / 1e6:.2f} MB")
-        )
+        rounded = f"{size / 1e9:.2f} GB" if size > 1e8 else f"{size / 1e6:.2f} MB"
+        return f"{self._length:,} rows × {self.dtype.itemsize} B = {rounded}"
+
+    def _repr_html_(self) -> str:
+        first = self[0] if self._length else None
+        columns = [
+            [markup.text(name), markup.soft(kind), "" if first is None else markup.text(first[name])]
+            for name, kind in self.columns.items()
+        ]
+        about = [self._amount(), f"{len(self.runs):,} runs", *(choice.text for choice in self._choices)]
+        return markup.block(self.path.name, markup.line(*map(markup.soft, about)), markup.table(columns))
+
+    def __repr__(self) -> str:
+        amount = self._amount()
         chosen = "".join(f", {choice.text}" for choice in self._choices)
         return f"<Table {self.path.name}: {amount}, {len(self.runs):,} runs, {', '.join(self.columns)}{chosen}>"
 
