@@ -244,6 +244,7 @@ def say(text: str) -> None:
 
 if __name__ == "__main__":
     faulthandler.register(signal.SIGUSR1)  # one that hangs can be asked where
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let what runs in the background ignore it
     try:
         record_for_ever(Path(sys.argv[1]), int(sys.argv[2]))
     except PlayheadError as error:
