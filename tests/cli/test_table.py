@@ -143,6 +143,13 @@ def test_split_and_merge(path: Path) -> None:
     assert "together" in invoke("table", "split", "2048", "a=0.8", "b=0.3", "--out", "x", store=path, expect=1).stderr
 
 
+@pytest.mark.parametrize("shares", [("rest=0.3",), ("train=0.5", "train=0.4")])
+def test_no_part_takes_the_place_of_another(path: Path, shares: tuple[str, ...]) -> None:
+    before = sorted(one.name for one in (path / "tables").iterdir())
+    invoke("table", "split", before[0], *shares, "--out", "part", "--overwrite", store=path, expect=2)
+    assert sorted(one.name for one in (path / "tables").iterdir()) == before
+
+
 def test_stats(path: Path) -> None:
     found = answer("table", "stats", "2048", store=path)
     assert found["run_columns"]["max_score"]["max"] == 3000

@@ -294,3 +294,38 @@ def test_the_watcher_survives_what_nobody_expected(
         assert "list" in stream.next()  # the first state, which it never got
         stream.close()
     assert len([record for record in caplog.records if "looking for changes failed" in record.message]) == 1
+
+
+def test_one_error_of_the_catalogue_silences_nobody(
+    listen: Callable[..., Stream], live_run: playhead.RunWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Was a bug: a run that had not changed since kept all others from being told of."""
+    from playhead.catalog import browse
+
+    stream = listen(runs=f"{FIRST},{LIVE}")
+    points = stream.next()["runs"][LIVE]["points"]
+    real = browse.version
+
+    def failing(connection: Any) -> int:
+        monkeypatch.setattr(browse, "version", real)
+        raise OSError("gone for a moment")
+
+    monkeypatch.setattr(browse, "version", failing)
+    for number in range(1, 3):
+        live_run.log({"loss": 0.5})
+        live_run.flush()
+        stream.until(lambda event, due=points + number: event["runs"].get(LIVE, {}).get("points") == due, timeout=10)
+
+
+def test_answers_that_failed_are_not_remembered() -> None:
+    from playhead.web import shared
+
+    kept = shared.Shared()
+
+    def fail() -> Any:
+        raise ValueError("wrong")
+
+    for number in range(3 * shared.KEPT):
+        with pytest.raises(ValueError, match="wrong"):
+            kept.answer({}, number, fail)
+    assert len(kept._slots) <= shared.KEPT

@@ -25,6 +25,7 @@ __all__ = ["Connection", "Database", "driver_rows"]
 
 BUSY_SECONDS = 60
 POOL = 10
+MORE = 50  # connections beside those of the pool: a request of the server may hold three
 
 _open: weakref.WeakSet[Database] = weakref.WeakSet()
 
@@ -52,7 +53,9 @@ class Database:
         _open.add(self)
 
     def _make_engine(self) -> Engine:
-        engine = create_engine("sqlite://", creator=self.connect, poolclass=QueuePool, pool_size=POOL, max_overflow=20)
+        engine = create_engine(
+            "sqlite://", creator=self.connect, poolclass=QueuePool, pool_size=POOL, max_overflow=MORE
+        )
         event.listen(engine, "connect", self._set_up)
         event.listen(engine, "begin", _begin)
         return engine
@@ -74,7 +77,7 @@ class Database:
         if self.network:
             settings += ["synchronous=FULL", "mmap_size=0"]
         else:
-            settings += ["synchronous=NORMAL", "mmap_size=268435456"]
+            settings += ["synchronous=NORMAL", "mmap_size=1073741824"]
         for setting in settings:
             cursor.execute(f"PRAGMA {setting}")
         cursor.close()

@@ -26,7 +26,7 @@ class Fitting:
     def __init__(self, columns: Mapping[str, str], where: str) -> None:
         kinds = {"id": "INTEGER PRIMARY KEY", "num_steps": "INTEGER"} | dict(columns)
         self._names = list(kinds)
-        self._sql, self._values = _selected(tuple(kinds.items()), where, "id", ("id",))
+        self._sql, self._values = _selected(tuple(kinds.items()), where, "id", ("id",), hidden=("id",))
         self._declared = ", ".join(f"{_quoted(name)} {kind}" for name, kind in kinds.items())
 
     def mask(self, runs: Sequence[Mapping[str, Any]]) -> NDArray[np.bool_]:

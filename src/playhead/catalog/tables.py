@@ -316,7 +316,7 @@ class TableIndex:
     def _connected(self, mode: str = "ro") -> Iterator[sqlite3.Connection]:
         if mode != "rwc" and not self.path.exists():
             raise NotFound(f"{self.path} is missing; a table is steps.npy with metadata.db beside it")
-        self._check_folder()
+        self.check_folder()
         if mode == "ro" and _has_bytes(f"{self.path}-journal"):
             mode = "rw"  # its making was stopped half-way, which only a writer takes back
         query = f"mode={mode}"
@@ -332,13 +332,26 @@ class TableIndex:
         except (sqlite3.Error, OverflowError) as error:
             raise self._meaning(error) from error
 
-    def _check_folder(self) -> None:
-        """See that no other table has taken the place of this one: its rows would not be those of these runs."""
+    def check_folder(self) -> None:
+        """See that no other table has taken the place of this one: its rows would not be those of these runs.
+
+        Raises:
+            Closed: One has.
+        """
         found = os.stat(self.path.parent)
         if self._folder is None:
             self._folder = found.st_dev, found.st_ino
         elif self._folder != (found.st_dev, found.st_ino):
             raise Closed(f"another table has taken the place of {self.path.parent} since it was opened; open it again")
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether another table has taken the place of this one."""
+        try:
+            self.check_folder()
+        except Closed:
+            return True
+        return False
 
     def _meaning(self, error: sqlite3.Error | OverflowError) -> Exception:
         if isinstance(
@@ -385,7 +398,11 @@ def _kind(declared: str) -> type[TypeEngine[Any]]:
 
 @lru_cache(maxsize=64)
 def _selected(
-    columns: tuple[tuple[str, str], ...], where: str | None, order: str, wanted: tuple[str, ...] | None
+    columns: tuple[tuple[str, str], ...],
+    where: str | None,
+    order: str,
+    wanted: tuple[str, ...] | None,
+    hidden: tuple[str, ...] = (),
 ) -> tuple[str, Mapping[str, Any]]:
     table = Table("runs", MetaData(), *(Column(name, _kind(kind)) for name, kind in columns))
 
@@ -394,9 +411,14 @@ def _selected(
             raise NotFound.among("field", name, table.c.keys())
         return table.c[name]
 
+    def resolve(name: str) -> ColumnField:
+        if name in hidden:
+            raise NotFound.among("field", name, [one.name for one in table.c if one.name not in hidden])
+        return ColumnField(column(name))
+
     chosen = select(*(table.c[name] for name in wanted or table.c.keys())).where(column("id") < bindparam("before"))
     if where:
-        chosen = chosen.where(language.parse(where, lambda name: ColumnField(column(name))))
+        chosen = chosen.where(language.parse(where, resolve))
     for key in sort_keys(order):
         value = column(key.name.replace("`", ""))
         chosen = chosen.order_by((value.desc() if key.falling else value.asc()).nulls_last())

@@ -209,11 +209,12 @@ def hold(
     free = memory.available()
     if len(opened.sources) > 1 and (cached is not None or total > free * SHARE):
         largest = max(source.size for source in opened.sources)
-        most = int(free * SHARE // largest) if cached is None else max(1, cached)
+        most = min(len(opened.sources), int(free * SHARE // largest) if cached is None else max(1, cached))
         if most * largest > free * SHARE or not most:
             raise MemoryError(_too_large(opened, largest, free))
 
         def load(number: int) -> OneArray:
+            opened.index.check_folder()
             return _loaded([opened.sources[number]], opened, shared=shared, threads=threads, watch=None)
 
         return Shards([source.rows for source in opened.sources], dtype, load, most)

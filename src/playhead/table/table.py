@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from playhead import markup
-from playhead.errors import NotFound, OutOfRange, WrongShape, WrongType
+from playhead.errors import Closed, Damaged, NotFound, OutOfRange, WrongShape, WrongType
 from playhead.lanes.rows import spans as ranges
 from playhead.lanes.rows.held import OneArray, Rows
 from playhead.lanes.rows.spans import Spans
@@ -86,11 +86,20 @@ class Table:
             Damaged: A file of it is not what was written.
             MemoryError: It does not fit; says what to do.
         """
-        opened = opening.look_at(Path(path))
-        total = sum(source.size for source in opened.sources)
-        with watching(f"loading {Path(path).name}", 0 if mmap else total, progress) as watch:
-            rows = opening.hold(opened, mapped=mmap, shared=shared, cached=cached, threads=threads, watch=watch)
-        return cls(opened, rows)
+        for is_last in (False, False, True):  # it may be replaced just now
+            opened = None
+            try:
+                opened = opening.look_at(Path(path))
+                total = sum(source.size for source in opened.sources)
+                with watching(f"loading {Path(path).name}", 0 if mmap else total, progress) as watch:
+                    rows = opening.hold(opened, mapped=mmap, shared=shared, cached=cached, threads=threads, watch=watch)
+                opened.index.check_folder()
+                return cls(opened, rows)
+            except (Closed, Damaged, NotFound) as error:
+                is_replaced = isinstance(error, Closed) or (opened is not None and opened.index.is_replaced)
+                if is_last or not is_replaced:
+                    raise
+        raise AssertionError("the last try ends either way")
 
     @classmethod
     def build(cls, source: Any, out: str | os.PathLike[str], **options: Any) -> Table:

@@ -76,7 +76,7 @@ class TableWriter:
         except BaseException:
             self._stack.close()
             raise
-        self._is_over, self._is_lost = False, False
+        self._is_over, self._is_committed = False, False
         self._pid = os.getpid()
 
     def _new_state(
@@ -149,7 +149,6 @@ class TableWriter:
         try:
             self._put(rows)
         except BaseException:  # some of them may be there: nothing of this writer can count any more
-            self._is_lost = True
             self.abandon()
             raise
 
@@ -157,7 +156,9 @@ class TableWriter:
         if os.getpid() != self._pid:
             raise Forked("rows are added by the process that opened the writer; this one was forked from it")
         if self._is_over:
-            raise Closed("nothing was committed, since adding failed" if self._is_lost else "the rows were committed")
+            raise Closed(
+                "the rows were committed" if self._is_committed else "nothing was committed, and never will be"
+            )
 
     def _put(self, rows: NDArray[Any]) -> None:
         while len(rows):
@@ -190,7 +191,7 @@ class TableWriter:
 
     def commit(self) -> State:
         """Make all that was added count, at once. Committing twice is fine."""
-        if self._is_over and not self._is_lost:
+        if self._is_committed:
             return self.state
         self._check_usable()
         if self._begun:
@@ -208,7 +209,7 @@ class TableWriter:
             sums = {(part, number): sum_ for part, writer in changed.items() for number, sum_ in writer.sums.items()}
             state = replace(self.state, commit=self.state.commit + 1, parts=tuple(self._parts), runs=self._next_run)
             self._index.commit(state, self._runs, sums, columns=self._columns)
-            self.state = state
+            self.state, self._is_committed = state, True
             self._tell_others()
         finally:
             self.abandon()

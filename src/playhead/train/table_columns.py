@@ -80,7 +80,7 @@ class Columns:
             if column.shape and column.held == column.given:  # as bytes: NumPy would walk the elements of each row
                 bare = np.dtype((np.void, column.width))
                 offset = self.row.fields[column.name][1]  # type: ignore[index]
-                into.reshape(len(rows), -1).view(bare)[:, 0] = rows.getfield(bare, offset)
+                into.reshape(len(rows), math.prod(column.shape)).view(bare)[:, 0] = rows.getfield(bare, offset)
             else:
                 values = rows[column.name]
                 np.copyto(into, values.view(column.given) if column.has_bits else values)

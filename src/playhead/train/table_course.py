@@ -136,6 +136,7 @@ class Course:
         self._token = object()
         self._sign: tuple[int, str] | None = None
         self._old = (0, "")  # what a state said of a table that has grown since
+        self._resumed: tuple[int, int] | None = None  # the epoch that was gone on with, and its rows
         self._begin(epoch)
 
     def _begin(self, epoch: int, position: int = 0, length: int | None = None) -> None:
@@ -150,6 +151,7 @@ class Course:
 
     @epoch.setter
     def epoch(self, epoch: int) -> None:
+        self._resumed = None
         self._begin(epoch)
 
     def __len__(self) -> int:
@@ -184,8 +186,9 @@ class Course:
     def state_at(self, epoch: int, batches: int) -> dict[str, Any]:
         """Say what the state is after some batches of an epoch, for who counts them otherwise."""
         everyone = self._size * self._world
-        is_begun = epoch == self._epoch and self._length != len(self._table)  # before the table grew
-        length = self._length if is_begun else len(self._table)
+        begun, length = self._resumed if self._resumed is not None else (-1, len(self._table))
+        is_begun = epoch == begun and length != len(self._table)  # before the table grew
+        length = length if is_begun else len(self._table)
         is_over = batches >= (length // everyone if self._drop_last else -(-length // everyone))
         whole, sign = self._old if is_begun and not is_over else self._signed()
         state = {
@@ -232,7 +235,7 @@ class Course:
                 f"{items} rows are no whole number of batches of {self._size} on {self._world} ranks; "
                 "choose a batch size that divides them"
             )
-        if ("window" in state) != (self._window is not None and state["seed"] is not None):
+        if items and ("window" in state) != (self._window is not None and state["seed"] is not None):
             raise WrongType(
                 "the state is of a table in shards that did not all fit into memory, or this one is: "
                 "open it with the same cached=, or begin the next epoch"
@@ -246,6 +249,7 @@ class Course:
             self._window = int(state["window"])
         self._seed = state["seed"]
         self._old = whole, str(state["view"])
+        self._resumed = (int(state["epoch"]), length) if items else None
         self._begin(int(state["epoch"]), items // everyone, length if items else None)
 
 

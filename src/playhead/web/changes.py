@@ -161,12 +161,12 @@ class Changes:
                     self._watch_with(connection)
                 is_known = False
             except (PlayheadError, OSError):  # the store is gone or locked; it may come back
-                self._marks = {}
+                self._states, self._marks = {}, {}  # everybody is told anew
                 clock.sleep(_PAUSE_S)
             except Exception:  # noqa: BLE001  whatever it was, the pages that are open must not go silent for good
                 if not is_known:
                     _log.exception("looking for changes failed; it is tried again each second")
-                self._marks = {}
+                self._states, self._marks = {}, {}
                 is_known = True
                 clock.sleep(_PAUSE_S)
 

@@ -45,9 +45,11 @@ class Shared:
             self._slots.move_to_end(key)
         with slot.turn:
             if slot.made is None:
-                fresh = make()
-                slot.made = answers.packed(answers.tagged(fresh, answers.etag(bytes(fresh.body).hex())), accepted)
-                self._let_go()
+                try:
+                    fresh = make()
+                    slot.made = answers.packed(answers.tagged(fresh, answers.etag(bytes(fresh.body).hex())), accepted)
+                finally:  # also where it failed
+                    self._let_go()
             made = slot.made
         tag = made.headers["etag"]
         if answers.is_known(headers, tag):

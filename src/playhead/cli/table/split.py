@@ -47,6 +47,8 @@ def command(
     whole = Table.open(naming.find(store_path, table), mmap=True)
     views = splitting.split(whole, wanted, seed)
     names = [*wanted, splitting.REST][: len(views)]
+    if len(set(names)) < len(names):
+        raise click.UsageError(f"{splitting.REST!r} is what is left over; give the share another name.")
     made = [
         Table.merge(
             [view],
@@ -72,6 +74,8 @@ def _shares(texts: tuple[str, ...]) -> dict[str, float]:
             found[name] = float(share)
         except ValueError:
             equals = ""
+        if list(texts).count(text) > 1 or sum(other.partition("=")[0] == name for other in texts) > 1:
+            raise click.UsageError(f"the share {name!r} is given twice.")
         if not equals or not name:
             raise click.UsageError(f"shares are NAME=SHARE, such as train=0.9, not {text!r}.")
     return found

@@ -224,6 +224,8 @@ class ReelRecorder(ReelTape):
             if not recorded:
                 recorded = self._record_alike(given)
             if not recorded:
+                if self._tried[0] == self._row:  # it was tried, and a signal's exception came in between
+                    _, self._steps_of[0], self._stamps.last = self._tried
                 _, arrays, reward, terminated, truncated, info, ts_ns = given[0]
                 try:
                     self._record(arrays, reward, terminated, truncated, info, ts_ns=self._later(ts_ns), owned=True)

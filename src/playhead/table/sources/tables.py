@@ -75,7 +75,8 @@ class TableItem:
         told: list[Run] = []
         for _, group in groupby(runs.tolist(), lambda run: run[0] // _AT_ONCE):  # a view may show few of many
             mine = list(group)
-            known = self.table._opened.index.known(mine[0][0], mine[-1][0])
+            ids = [id_ for id_, _, _ in mine]  # of a foreign table in any order
+            known = self.table._opened.index.known(min(ids), max(ids))
             told += [
                 {"num_steps": stop - first} | {name: value for name, value in known[id_].items() if name not in _OURS}
                 for id_, first, stop in mine
