@@ -218,6 +218,8 @@ class Table:
         if given.dtype.kind not in "iu" and given.size:
             raise WrongType(f"rows are numbered by integers, not by {given.dtype}")
         places = given.astype(np.int64, copy=False)
+        if given.dtype == np.int64 and places.size and int(places.view(np.uint64).max()) < self._length:
+            return places  # one look at each: a negative number would be a very large one
         if places.size:
             least, most = int(given.min()), int(given.max())
             if least < -self._length or most >= self._length:
