@@ -25,6 +25,7 @@ __all__ = ["Connection", "Database", "driver_rows"]
 
 BUSY_SECONDS = 60
 POOL = 10
+MAPPED = 256 << 20  # bytes of the file that a connection maps
 MORE = 50  # connections beside those of the pool: a request of the server may hold three
 
 _open: weakref.WeakSet[Database] = weakref.WeakSet()
@@ -49,6 +50,7 @@ class Database:
         self.network = network
         self._turn = threading.Lock()
         self._batch: Connection | None = None
+        self._mapped = MAPPED
         self._engine = self._make_engine()
         _open.add(self)
 
@@ -59,6 +61,10 @@ class Database:
         event.listen(engine, "connect", self._set_up)
         event.listen(engine, "begin", _begin)
         return engine
+
+    def map(self, size: int) -> None:
+        """Let connections that are opened from now on map more of the file: what is mapped is not copied into caches."""
+        self._mapped = size
 
     def connect(self) -> sqlite3.Connection:
         """Open a bare connection, without pool or settings."""
@@ -77,7 +83,7 @@ class Database:
         if self.network:
             settings += ["synchronous=FULL", "mmap_size=0"]
         else:
-            settings += ["synchronous=NORMAL", "mmap_size=1073741824"]
+            settings += ["synchronous=NORMAL", f"mmap_size={self._mapped}"]
         for setting in settings:
             cursor.execute(f"PRAGMA {setting}")
         cursor.close()

@@ -32,6 +32,7 @@ from playhead.web.site import Site
 if TYPE_CHECKING:
     from playhead.store import Store
 
+MAPPED = 1 << 30  # bytes of the catalogue: many connections read it, and each would have a cache of its own
 THREADS = 16  # fewer than the catalogue has connections, so that none waits for one in vain
 
 
@@ -76,6 +77,7 @@ def make_app(
         },
     )
     app.state.site = site
+    site.home.database.map(MAPPED)
     return app
 
 
