@@ -63,7 +63,7 @@ class Database:
         return engine
 
     def map(self, size: int) -> None:
-        """Let connections that are opened from now on map more of the file: what is mapped is not copied into caches."""
+        """Let connections that are opened from now on map more of the file, instead of copying it into caches."""
         self._mapped = size
 
     def connect(self) -> sqlite3.Connection:
