@@ -256,6 +256,22 @@ def test_a_manifest_that_disagrees(victim: Victim) -> None:
 
 # -- the database -------------------------------------------------------------------------------------------------------
 
+
+@pytest.mark.parametrize(
+    "change", ["DELETE FROM runs WHERE id = 4", "UPDATE runs SET num_steps = 3 WHERE id = 4", "DELETE FROM runs"]
+)
+def test_nothing_is_added_behind_a_last_run_that_is_not_the_last(victim: Victim, change: str) -> None:
+    path = victim.copy()
+    connection = sqlite3.connect(path / "metadata.db")
+    with connection:
+        connection.execute(change)
+    connection.close()
+    before = (path / "steps.npy").read_bytes()
+    with pytest.raises(Damaged, match=r"metadata\.db"):
+        add(path, [4])
+    assert (path / "steps.npy").read_bytes() == before
+
+
 STATE = "UPDATE playhead_table SET value = "
 
 

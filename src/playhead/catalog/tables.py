@@ -113,9 +113,16 @@ class TableIndex:
             return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
 
     def state(self) -> State | None:
-        """Give what the last commit says; None where another program made the database."""
-        found = self.read()
-        return found[0] if found else None
+        """Give what the last commit says, to add rows behind its last run; None where another program made it.
+
+        Raises:
+            Damaged: What it says cannot be true.
+        """
+        with self._connected() as connection:
+            state = self._state(connection)
+            if state is not None:
+                self._check_last_run(connection, state)
+            return state
 
     def read(self) -> tuple[State, list[NDArray[np.uint64]]] | None:
         """Give what the last commit says, with the checksums of each file, as one moment has them.
@@ -124,14 +131,19 @@ class TableIndex:
             Damaged: What it says cannot be true.
         """
         with self._connected() as connection:
-            connection.execute("BEGIN")
-            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'playhead_table'").fetchone():
+            state = self._state(connection)
+            if state is None:
                 return None
-            known = dict(connection.execute("SELECT key, value FROM playhead_table").fetchall())
-            parts = connection.execute("SELECT number, name, rows FROM playhead_files ORDER BY number").fetchall()
-            state = self._understood(known, parts)
             self._check_runs(connection, state)
             return state, [self._blocks(connection, number) for number in range(len(state.parts))]
+
+    def _state(self, connection: sqlite3.Connection) -> State | None:
+        connection.execute("BEGIN")
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'playhead_table'").fetchone():
+            return None
+        known = dict(connection.execute("SELECT key, value FROM playhead_table").fetchall())
+        parts = connection.execute("SELECT number, name, rows FROM playhead_files ORDER BY number").fetchall()
+        return self._understood(known, parts)
 
     def _understood(self, known: Mapping[str, Any], parts: Sequence[tuple[Any, Any, Any]]) -> State:
         try:
@@ -150,6 +162,14 @@ class TableIndex:
         if not is_sound or [number for number, *_ in parts] != list(range(len(parts))):
             raise self._damaged(f"a state that cannot be true: {state}"[:400])
         return state
+
+    def _check_last_run(self, connection: sqlite3.Connection, state: State) -> None:
+        """See that the last run is the one that the rows end with, whatever the number of runs before it."""
+        last = "SELECT id + 1, first_step_idx + num_steps FROM runs ORDER BY id DESC LIMIT 1"
+        found = connection.execute(last).fetchone() or (0, 0)
+        if found != (state.runs, state.rows):
+            said = f"{state.runs:,} and {state.rows:,} rows"
+            raise self._damaged(f"{found[0]} runs that end at row {found[1]}, for {said}")
 
     def _check_runs(self, connection: sqlite3.Connection, state: State) -> None:
         """See that the runs follow one another, and that their steps are the rows."""
