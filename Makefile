@@ -20,7 +20,7 @@ $(STAMP): pyproject.toml
 	@$(BASE) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Playhead needs Python 3.11 or later"; exit 1; }
 	@test -x $(PYTHON) || $(BASE) -m venv $(VENV) || { echo "install venv first: apt-get install python3-venv"; exit 1; }
 	$(PYTHON) -m pip install --quiet --upgrade 'pip>=25.1'
-	$(PYTHON) -m pip install --quiet --editable '.[system,demo,gym,video,plot,web,games]' --group dev
+	$(PYTHON) -m pip install --quiet --editable '.[system,demo,gym,video,plot,web,games,qt]' --group dev
 	@touch $@
 
 page: $(PAGE)    ## Build the page that `playhead serve` shows

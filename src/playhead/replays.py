@@ -73,6 +73,11 @@ class ReplayEpisodes(Sequence[ReplayEpisode]):
     def __len__(self) -> int:
         return len(self._rows)
 
+    @property
+    def lengths(self) -> list[int]:
+        """How many steps each has, as the catalogue says."""
+        return [row.steps for _, row in self._rows]
+
     @overload
     def __getitem__(self, index: int) -> ReplayEpisode: ...
     @overload

@@ -38,6 +38,7 @@ def _complete(context: click.Context, _parameter: click.Parameter, begun: str) -
         "playhead replay 20260101_100000_aaaaaa-ep0042",
         "playhead replay last 7 --out seventh.mp4 --from 100 --to 400",
         "playhead replay teleop/0 --signal cam.wrist --out grasp.gif",
+        "playhead replay last --qt",
         "playhead replay last --json",
     ),
 )
@@ -71,6 +72,7 @@ def _complete(context: click.Context, _parameter: click.Parameter, begun: str) -
     help="In a film, enlarge N times. Default: small pictures to about 480 pixels of height.",
 )
 @click.option("--force", is_flag=True, help="Replace the film where it is there.")
+@click.option("--qt", is_flag=True, help="Play in a window (extra qt).")
 @json_option
 @store_option
 @click.pass_context
@@ -89,6 +91,7 @@ def command(
     out: Path | None,
     scale: int | None,
     force: bool,
+    qt: bool,
     as_json: bool,
     store_path: str | None,
 ) -> None:
@@ -103,7 +106,7 @@ def command(
     """
     from playhead.cli.replay import address, endings
 
-    _check_usage(context, run, episode, [("--json", as_json), ("--frames", frames), ("--out", out)])
+    _check_usage(context, run, episode, [("--json", as_json), ("--frames", frames), ("--out", out), ("--qt", qt)])
     _check_only_with("--out", out, [("--scale", scale), ("--force", force)])
     if loops and once:
         raise click.UsageError("--loop plays for ever and --once leaves at the end. Choose one.")
@@ -114,6 +117,8 @@ def command(
             _write_film(
                 found, out, signal=signal, speed=speed, fps=fps, first=first, stop=stop, scale=scale, force=force
             )
+        elif qt:
+            _open_window(found, signal, fps, speed=speed, loops=loops, first=first)
         else:
             from playhead.export.film import Script
 
@@ -151,6 +156,20 @@ def _write_film(found: Found, out: Path, **options: Any) -> None:
 
     count = to_film(found.episode, out, label=found.label, watch=progress.bar(f"Writing {out.name}"), **options)
     click.echo(f"Wrote {words.counted(count, 'frame')} to {out}.")
+
+
+def _open_window(
+    found: Found, signal: str | None, fps: float | None, *, speed: float, loops: bool, first: int | None
+) -> None:
+    from playhead import window
+    from playhead.window.deck import Deck
+    from playhead.window.timeline import Timeline
+
+    window.application()  # before anything is read
+    line = Timeline.of_episode(found.episode, signal=signal, fps=fps, label=found.label)
+    deck = Deck(lambda: line, speed=speed, loops=loops)
+    deck.seek(first + len(line) if first is not None and first < 0 else first or 0)
+    window.show(deck)
 
 
 def _show(script: Script, scenes: range, frames: int | None, *, speed: float, loops: bool, once: bool) -> None:
