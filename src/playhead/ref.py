@@ -2,6 +2,7 @@
 
     ep://{dataset}/{uid}/{signal}/{index}     a sample of an episode in a dataset
     h5://{reel}/{array}/{index}               a row of an array that was recorded while an agent played
+    trace://{run_id}/{name}/{step}            a state of a trace
 
 Names are percent-encoded where they hold anything but letters, digits and `-._~`, so that one address has one text.
 """
@@ -15,6 +16,7 @@ from urllib.parse import quote, unquote
 from playhead.errors import BadRef
 
 _EPISODE = re.compile(r"ep://([^/]+)/([A-Za-z0-9][A-Za-z0-9_-]*)/([^/]+)/(0|[1-9][0-9]{0,18})", re.ASCII)
+_TRACE = re.compile(r"trace://([A-Za-z0-9][A-Za-z0-9_-]*)/([^/]+)/(0|[1-9][0-9]{0,18})", re.ASCII)
 _FRAME = re.compile(r"h5://([A-Za-z0-9][A-Za-z0-9_-]*(?:\.[1-9][0-9]*)?)/([^/]+)/(0|[1-9][0-9]{0,18})", re.ASCII)
 
 
@@ -83,12 +85,44 @@ class FrameRef:
         return found if found.to_uri() == text else None
 
 
+@dataclass(frozen=True, slots=True)
+class TraceRef:
+    """A state of a trace.
+
+    Attributes:
+        run_id: The run that recorded it.
+        name: Its name.
+        step: The number of the step.
+    """
+
+    run_id: str
+    name: str
+    step: int
+
+    def __str__(self) -> str:
+        return f"trace://{self.run_id}/{quote(self.name, safe='')}/{self.step}"
+
+    @classmethod
+    def parse(cls, text: str) -> TraceRef:
+        """Read an address.
+
+        Raises:
+            BadRef: The text is not one, or not in the one form that it has.
+        """
+        match = _TRACE.fullmatch(text) if isinstance(text, str) else None
+        if match is not None:
+            found = cls(match[1], unquote(match[2]), int(match[3]))
+            if str(found) == text:
+                return found
+        raise BadRef(f"{text!r} is not the address of a state; one reads trace://run_id/name/730")
+
+
 def make_frame_ref(run_id: str, dataset: str, index: int) -> str:
     """Spell the address of a row."""
     return FrameRef(run_id, dataset, index).to_uri()
 
 
-def parse(text: str) -> EpisodeRef | FrameRef:
+def parse(text: str) -> EpisodeRef | FrameRef | TraceRef:
     """Read an address of any form.
 
     Raises:
@@ -96,9 +130,12 @@ def parse(text: str) -> EpisodeRef | FrameRef:
     """
     if isinstance(text, str) and text.startswith("ep://"):
         return EpisodeRef.parse(text)
+    if isinstance(text, str) and text.startswith("trace://"):
+        return TraceRef.parse(text)
     found = FrameRef.parse(text)
     if found is None:
         raise BadRef(
-            f"{text!r} is not the address of a sample; one reads h5://run_id/frames/1523 or ep://dataset/uid/signal/17"
+            f"{text!r} is not the address of a sample; one reads h5://run_id/frames/1523, ep://dataset/uid/signal/17 "
+            "or trace://run_id/name/730"
         )
     return found

@@ -1,5 +1,6 @@
-"""Pictures of episodes: a contact sheet of cameras and signals, and plots of the signals alone."""
+"""Pictures: of an episode a contact sheet of cameras and signals, or its signals alone; of a trace its errors."""
 
 from playhead.plots.pages import contact_sheet, plot_signals
+from playhead.plots.traces import plot_trace
 
-__all__ = ["contact_sheet", "plot_signals"]
+__all__ = ["contact_sheet", "plot_signals", "plot_trace"]

@@ -127,7 +127,7 @@ def _draw_lines(axes: Any, curve: Curve, material: Material, values: NDArray[np.
         return
     times = np.insert(material.at(curve.stamps), broken, np.nan)
     for column, colour in zip(values.T, colours, strict=True):
-        axes.plot(*_thinned(times, np.insert(column, broken, np.nan)), color=colour, **looks)
+        axes.plot(*thinned(times, np.insert(column, broken, np.nan)), color=colour, **looks)
 
 
 def _draw_range(axes: Any, curve: Curve, material: Material, values: NDArray[np.float64]) -> None:
@@ -139,7 +139,7 @@ def _draw_range(axes: Any, curve: Curve, material: Material, values: NDArray[np.
     axes.plot(times, np.nanmean(picked, axis=1), color=LINES[0], lw=1.0)
 
 
-def _thinned(times: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
+def thinned(times: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Keep the lowest and the highest value of each stretch too short to be seen."""
     if len(values) <= 4 * _BUCKETS:
         return times, values

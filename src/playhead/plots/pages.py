@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from playhead import clock, disk, strictjson
 from playhead.episode import Episode
-from playhead.errors import BadName
 from playhead.plots import curves, strips, style
 from playhead.plots.material import Camera, Curve, Material, gather
+from playhead.plots.saving import check_ending, save
 from playhead.plots.style import FAINT, HAIR, INK, PANEL, SOFT, fitted, put, width_of
 
 if TYPE_CHECKING:
@@ -23,7 +21,6 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 1.95, 0.3, 0.28, 0.62
 _TITLE, _LINE, _STRIP_GAP, _PARTS_GAP, _MORE = 0.86, 0.2, 0.14, 0.16, 0.24
 _NAME_SIZE, _SMALL = 9.0, 7.0
 _TICKS = 0.5  # for the numbers beside a curve
-_FORMATS = ("png", "svg", "pdf")
 
 
 @dataclass(frozen=True)
@@ -104,24 +101,14 @@ def _page(
     looks: Sequence[_Look],
     frames: int,
 ) -> Figure:
-    ending = _ending(path)
+    check_ending(path)
     with style.applied():
         material = gather(episode, signals)
         if not frames:
             material = Material([], material.curves, material.start, material.seconds)
         figure = _drawn(episode, material, title or episode.uid or "episode", looks, frames)
-        if path is not None:
-            picture = io.BytesIO()
-            figure.savefig(picture, format=ending, dpi=style.DPI, facecolor="white")
-            disk.replace(path, picture.getvalue())
+        save(figure, path)
     return figure
-
-
-def _ending(path: disk.StrPath | None) -> str:
-    ending = "png" if path is None else Path(path).suffix.lower().removeprefix(".")
-    if ending not in _FORMATS:
-        raise BadName(f"{path} does not say what to draw: let it end with {', '.join(f'.{one}' for one in _FORMATS)}")
-    return ending
 
 
 def _drawn(episode: Episode, material: Material, title: str, looks: Sequence[_Look], frames: int) -> Figure:

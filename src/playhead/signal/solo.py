@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar, final
 
-from playhead import disk, tape
+from playhead import disk, layout, tape
 from playhead.errors import Closed, Exists, StoreLocked
 from playhead.signal.contract import SignalWriter
 from playhead.tape import Declaration, Sealer, Tape
@@ -20,8 +20,7 @@ _FINISHED, _ABORTED = "finished", "aborted"
 
 def tape_of(target: disk.StrPath) -> Path:
     """Name the tape from which a file will be made: a hidden folder beside it."""
-    path = Path(target)
-    return path.with_name(f".{path.name}.recording")
+    return layout.tape_beside(Path(target))
 
 
 class SoloWriter(SignalWriter[T]):

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import zlib
 from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
 import numpy as np
-import zstandard
 from numpy.typing import NDArray
 
 from playhead.errors import WrongType
+from playhead.zstd import Malformed, compress, expand, expand_all
+
+__all__ = ["Malformed", "check", "compress", "decode", "encode", "expand", "expand_all"]
 
 ZSTD, GZIP, LZF, NONE = "zstd", "gzip", "lzf", "none"
 SHUFFLED = "gzip+shuffle"  # what small numbers are always sealed with: every HDF5 library reads it
@@ -21,12 +22,7 @@ CODECS = (ZSTD, GZIP, LZF, NONE)
 
 ZSTD_FILTER = 32015
 
-_local = threading.local()
 _numbers = count()
-
-
-class Malformed(Exception):
-    """The bytes are not what the codec made."""
 
 
 def check(codec: str | None) -> str:
@@ -41,63 +37,7 @@ def check(codec: str | None) -> str:
     return name
 
 
-# The fastest level, tuned on frames of six games: 7-byte matches through a table that stays in the processor's nearest
-# cache. Faster there than level 1 as it comes, and no larger.
-_IMAGES = {"window_log": 19, "hash_log": 12, "chain_log": 12, "search_log": 1, "min_match": 7, "target_length": 0}
 IMAGE_BYTES = 4096  # a row of bytes of this size is taken for an image
-
-
-def compress(data: Any, level: int, *, images: bool = False) -> bytes:
-    """Compress contiguous bytes with Zstandard, as the journal holds them; other threads go on meanwhile.
-
-    Args:
-        data: The bytes.
-        level: 1 to 19.
-        images: They are images, one behind the other.
-    """
-    compressors: dict[tuple[int, bool], zstandard.ZstdCompressor] = _local.__dict__.setdefault("compressors", {})
-    key = level, images and level == 1
-    if key not in compressors:
-        if key[1]:
-            tuned = zstandard.ZstdCompressionParameters(strategy=zstandard.STRATEGY_FAST, **_IMAGES)
-            compressors[key] = zstandard.ZstdCompressor(compression_params=tuned)
-        else:
-            compressors[key] = zstandard.ZstdCompressor(level=level)
-    return compressors[key].compress(data)
-
-
-def expand(data: Any, out: memoryview) -> None:
-    """Decompress Zstandard's bytes into memory of just their size.
-
-    Raises:
-        Malformed: They are something else, or of another size.
-    """
-    if not hasattr(_local, "decompressor"):
-        _local.decompressor = zstandard.ZstdDecompressor()
-    try:
-        with _local.decompressor.stream_reader(data) as reader:
-            size = reader.readinto(out)
-    except zstandard.ZstdError as error:
-        raise Malformed(str(error)) from error
-    if size != len(out):
-        raise Malformed(f"{size} bytes where {len(out)} were due")
-
-
-def expand_all(data: bytes, most: int) -> bytes:
-    """Decompress a frame that says how large it is, up to a limit.
-
-    Raises:
-        Malformed: It does not, or is larger.
-    """
-    try:
-        size = zstandard.frame_content_size(data)
-        if not 0 <= size <= most:
-            raise Malformed(f"a frame of {size} bytes")
-        out = bytearray(size)
-    except zstandard.ZstdError as error:
-        raise Malformed(str(error)) from error
-    expand(data, memoryview(out))
-    return bytes(out)
 
 
 def encode(codec: str, rows: NDArray[Any], level: int) -> bytes:

@@ -1,0 +1,42 @@
+"""What the commands about traces take alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from playhead.cli.options import Decorator
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+def _complete(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    from playhead.cli.trace import completing
+
+    return completing.traces(context.params.get("store_path"), begun)
+
+
+def trace_argument(name: str = "trace", metavar: str = "TRACE") -> Decorator:
+    """Make an argument that names a trace, with completion.
+
+    Args:
+        name: The parameter.
+        metavar: What the help calls it.
+    """
+    return click.argument(name, metavar=metavar, shell_complete=_complete)
+
+
+step_option: Decorator = click.option(
+    "--step",
+    "function",
+    metavar="MODULE:FUNCTION",
+    help="The function that made each state of the one before, to recompute those that were not kept.",
+)
+
+_TOLERANCE = "How far apart numbers may be, relative and absolute. Default: not a bit."
+
+tolerance_option: Decorator = click.option(
+    "--tolerance", type=click.FloatRange(min=0), metavar="NUMBER", help=_TOLERANCE
+)

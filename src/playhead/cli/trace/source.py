@@ -1,0 +1,86 @@
+"""Which trace is meant: RUN/NAME in the store, or a path."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from playhead.cli.errors import complain
+from playhead.cli.options import open_to_read
+from playhead.cli.resolve import find_run
+from playhead.errors import NotFound
+from playhead.layout import tape_beside
+
+if TYPE_CHECKING:
+    from playhead.trace import Trace
+
+_FILE = re.compile(r".+\.(trace|json|json\.gz)")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A trace that a text means.
+
+    Attributes:
+        label: What to call it: RUN/NAME, else its path.
+        path: Its file.
+    """
+
+    label: str
+    path: Path
+
+
+def find(given: str | None, text: str) -> Found:
+    """Give the trace that a text means.
+
+    Args:
+        given: The value of `--store`.
+        text: RUN/NAME, RUN or a path.
+
+    Raises:
+        NotFound: None is meant, or more than one; the message lists those there are.
+    """
+    if _FILE.fullmatch(text):
+        path = Path(text)
+        if not path.exists() and not tape_beside(path).is_dir():
+            raise NotFound(f"no file {text}. A trace of the store is RUN/NAME. See: playhead trace ls")
+        return Found(text, path)
+    run_text, _, name = text.partition("/")
+    with open_to_read(given) as store:
+        run = find_run(store, run_text)
+        known = run.traces
+        if not name and len(known) != 1:
+            named = ", ".join(f"{run.id}/{one}" for one in known)
+            raise NotFound(f"the run {run.id} has {f'several traces; name one: {named}' if known else 'no traces'}")
+        name = name or next(iter(known))
+        return Found(f"{run.id}/{name}", known.path(name))
+
+
+def open_trace(found: Found, function: str | None = None) -> Trace:
+    """Open a trace; where the function is not the one that it was recorded with, this says so.
+
+    Args:
+        found: The trace.
+        function: The value of `--step`.
+    """
+    from playhead.cli.trace.function import load
+    from playhead.trace import Trace
+
+    step = None if function is None else load(function)
+    with warnings_told():
+        return Trace.open(found.path, step)
+
+
+@contextlib.contextmanager
+def warnings_told() -> Iterator[None]:
+    """Say warnings as messages are said."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        yield
+    for warning in heard:
+        complain(f"warning: {warning.message}")

@@ -1,0 +1,41 @@
+"""Reading a trace from JSON, whatever program wrote it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playhead import disk
+from playhead.errors import NotFound
+from playhead.lanes.keyframes.contents import MemoryContents
+from playhead.trace.formats import detect, files, tiered, train, v1, v2
+from playhead.trace.formats.fields import Fields
+
+
+def read(path: disk.StrPath, *, trace: int | None = None, variant: int | None = None) -> MemoryContents:
+    """Read a trace from JSON into memory.
+
+    Steps of other programs have no times: the number of the step stands in for it. Errors that a file does not have
+    are NaN.
+
+    Args:
+        path: The file, `.json` or `.json.gz`.
+        trace: Which one of a train output, by its place in the list; without it, the best.
+        variant: Or by the number that the program gave it.
+
+    Raises:
+        NotFound: There is no such file, or no such trace in it.
+        Damaged: It is none of the forms, or its numbers disagree.
+        StoreTooNew: A later Playhead wrote it.
+    """
+    path = Path(path)
+    document = files.load(path)
+    form = detect.form_of(path, document)
+    file = Fields(path, document)
+    if form == train.NAME:
+        return train.read(file, trace, variant)
+    if trace or variant is not None:
+        raise NotFound(f"{path} holds one trace, in the form {form}: leave out trace= and variant=")
+    if form == detect.STORED:
+        return v2.read(file.inner("trace"), file)
+    readers = {tiered.TIERED: tiered.read, tiered.DELTA: tiered.read, v1.NAME: v1.read, v2.NAME: v2.read}
+    return readers[form](file)

@@ -1,0 +1,83 @@
+"""The forms in which a trace lies in a file, chosen by its name: `.trace`, `.json`, `.json.gz`."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from playhead.errors import BadName, NotFound
+from playhead.lanes.keyframes import sealing
+from playhead.lanes.keyframes.contents import Contents, StoredContents
+from playhead.signal.solo import tape_of
+
+BINARY, JSON = "trace", "json"
+
+
+def of_path(path: Path) -> str:
+    """Tell the form by the name of a file.
+
+    Raises:
+        BadName: It has no form.
+    """
+    if path.suffix == ".trace":
+        return BINARY
+    if path.suffix == ".json" or path.name.endswith(".json.gz"):
+        return JSON
+    raise BadName(f"{path.name!r} does not say what it is: a trace is called .trace, .json or .json.gz")
+
+
+def load(path: Path) -> Contents:
+    """Read a trace, of this program or of another.
+
+    Raises:
+        NotFound: There is none.
+        Damaged: It cannot be read, or is of a form that is not known.
+    """
+    if of_path(path) == BINARY:
+        return StoredContents(path)
+    from playhead.trace import formats
+
+    if tape_of(path).is_dir():  # a recording that goes on has all that was in the file
+        with contextlib.suppress(NotFound):
+            return taped(path)
+    return formats.read(path)
+
+
+def refreshed(path: Path, contents: Contents) -> Contents:
+    """Look at what was recorded since a trace was read; give where it is read from now.
+
+    Raises:
+        NotFound: It is not there any more.
+    """
+    if of_path(path) == BINARY:
+        contents.refresh()
+        return contents
+    if isinstance(contents, StoredContents):
+        with contextlib.suppress(NotFound):  # it was sealed
+            contents.refresh()
+            return contents
+    return load(path)
+
+
+def taped(path: Path) -> Contents:
+    """Read what a recording has put on its tape so far."""
+    return StoredContents(path, has_file=False)
+
+
+def seal(path: Path) -> None:
+    """Make the file of what was recorded."""
+    if of_path(path) == BINARY:
+        sealing.seal(path)
+    else:
+        with contextlib.closing(taped(path)) as contents:
+            write(path, contents)
+
+
+def write(path: Path, contents: Contents) -> None:
+    """Write a trace to a file, whole or not at all."""
+    if of_path(path) == BINARY:
+        sealing.write(path, contents)
+        return
+    from playhead.trace import formats
+
+    formats.write(path, contents)

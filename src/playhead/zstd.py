@@ -1,0 +1,72 @@
+"""Zstandard: bytes made small, and large again; each thread has its own contexts, which are costly to make."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import zstandard
+
+_local = threading.local()
+
+
+class Malformed(Exception):
+    """The bytes are not what the codec made."""
+
+
+# The fastest level, tuned on frames of six games: 7-byte matches through a table that stays in the processor's nearest
+# cache. Faster there than level 1 as it comes, and no larger.
+_IMAGES = {"window_log": 19, "hash_log": 12, "chain_log": 12, "search_log": 1, "min_match": 7, "target_length": 0}
+
+
+def compress(data: Any, level: int, *, images: bool = False) -> bytes:
+    """Compress contiguous bytes with Zstandard, as the journal holds them; other threads go on meanwhile.
+
+    Args:
+        data: The bytes.
+        level: 1 to 19.
+        images: They are images, one behind the other.
+    """
+    compressors: dict[tuple[int, bool], zstandard.ZstdCompressor] = _local.__dict__.setdefault("compressors", {})
+    key = level, images and level == 1
+    if key not in compressors:
+        if key[1]:
+            tuned = zstandard.ZstdCompressionParameters(strategy=zstandard.STRATEGY_FAST, **_IMAGES)
+            compressors[key] = zstandard.ZstdCompressor(compression_params=tuned)
+        else:
+            compressors[key] = zstandard.ZstdCompressor(level=level)
+    return compressors[key].compress(data)
+
+
+def expand(data: Any, out: memoryview) -> None:
+    """Decompress Zstandard's bytes into memory of just their size.
+
+    Raises:
+        Malformed: They are something else, or of another size.
+    """
+    if not hasattr(_local, "decompressor"):
+        _local.decompressor = zstandard.ZstdDecompressor()
+    try:
+        with _local.decompressor.stream_reader(data) as reader:
+            size = reader.readinto(out)
+    except zstandard.ZstdError as error:
+        raise Malformed(str(error)) from error
+    if size != len(out):
+        raise Malformed(f"{size} bytes where {len(out)} were due")
+
+
+def expand_all(data: bytes, most: int) -> bytes:
+    """Decompress a frame that says how large it is, up to a limit.
+
+    Raises:
+        Malformed: It does not, or is larger.
+    """
+    if not hasattr(_local, "decompressor"):
+        _local.decompressor = zstandard.ZstdDecompressor()
+    try:
+        size = zstandard.frame_content_size(data)
+        if not 0 <= size <= most:
+            raise Malformed(f"a frame of {size} bytes")
+        return bytes(_local.decompressor.decompress(data))
+    except zstandard.ZstdError as error:
+        raise Malformed(str(error)) from error
