@@ -21,6 +21,7 @@
     ├── Closed          (+ RuntimeError)
     │   └── Forked                    a forked child holds its parent's recording
     ├── Damaged         (+ ValueError) path, what was expected, what was found
+    ├── Diverged        (+ ValueError) what was computed again is not what was recorded; says from which step on
     └── MissingExtra    (+ ImportError) names the install command
 
 Each also is the built-in error that fits, so that code which knows nothing of Playhead catches what it expects. A
@@ -155,6 +156,16 @@ class Damaged(PlayheadError, ValueError):
         self.expected = expected
         self.found = found
         self.remedy = remedy
+
+
+class Diverged(PlayheadError, ValueError):
+    """What was computed again is not what was recorded.
+
+    Attributes:
+        step: The first step that differs, where that is known.
+    """
+
+    step: int | None = None
 
 
 class MissingExtra(PlayheadError, ImportError):

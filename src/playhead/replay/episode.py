@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from playhead import layout, strictjson
 from playhead.episode import Episode
 from playhead.errors import NotFound, OutOfRange
-from playhead.lanes.arrays.kind import FINALS
+from playhead.lanes.arrays.kind import CHECKS, FINALS
 from playhead.lanes.arrays.reel import Reel, Span
 from playhead.lanes.arrays.rows import TERMINATED, TRUNCATED
 from playhead.lanes.arrays.sealing import episode_id
 from playhead.layout import ReplayFolder
+from playhead.replay.resimulated import Resimulation
 from playhead.replay.signals import ReelSignal
 from playhead.replay.stacks import final_stack
 from playhead.signal import ArraySignal, Signal
@@ -73,6 +74,16 @@ class ReplayEpisode(Episode):
     def run_id(self) -> str:
         """The run."""
         return layout.run_of_reel(self._reel.files.id)
+
+    @property
+    def reel(self) -> Reel:
+        """The reel that it lies in."""
+        return self._reel
+
+    @property
+    def span(self) -> Span:
+        """Where it lies in its reel."""
+        return self._span
 
     @property
     def number(self) -> int:
@@ -159,13 +170,22 @@ class ReplayEpisode(Episode):
         if self._span.final is None:
             return {}
         row, names = self._span.final
-        found = {}
+        made = self._made_finals([name.removeprefix(f"{CHECKS}.") for name in names if name.startswith(f"{CHECKS}.")])
+        names = [name for name in names if not name.startswith(f"{CHECKS}.")]
+        found = {signal_name(name): value for name, value in made.items()}
         for name in [*names, *(name for name, other in self._reel.same.items() if other in names)]:
             value = self._reel.read(name, row, row + 1, axis=FINALS)[0]
             if name in self._reel.kinds and self._reel.kind(name).stack > 1:
                 value = final_stack(self._reel, name, self._span, value)
             found[signal_name(name)] = value
         return found
+
+    def _made_finals(self, names: list[str]) -> dict[str, Any]:
+        """Make what was seen after the last step of arrays that are not stored."""
+        if not names:
+            return {}
+        made = Resimulation.of(self._reel).final(self._span)
+        return made | {name: made[other] for name, other in self._reel.same.items() if other in made}
 
     def ref(self, signal: str, step: int) -> str:
         """Give the address of a sample: `h5://run_id/frames/1523`."""

@@ -10,6 +10,7 @@ COMMANDS = {
     "ls": "List datasets, or the episodes of one.",
     "show": "Show one episode: items, signals, rates.",
     "verify": "Check that everything can be read, and is any good.",
+    "convert": "Make episodes without frames of episodes with frames, or back.",
     "recover": "Finish episodes whose recording was cut short.",
     "export": "Write an episode as CSV, Parquet, NumPy arrays or images.",
     "sheet": "Draw a contact sheet: frames and signals on one page.",

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from playhead.cli import output, words
-from playhead.cli.episode import progress
+from playhead.cli.episode import played, progress
 from playhead.cli.episode import source as sources
 from playhead.cli.episode.options import either_argument
 from playhead.cli.episode.source import Found, Source
-from playhead.cli.options import examples, json_option, store_option
+from playhead.cli.options import examples, json_option, open_to_read, store_option
+from playhead.errors import NotFound
 
 if TYPE_CHECKING:
     from playhead.check import Finding
+    from playhead.replay import ReplayEpisode
 
 _STYLES = {"damage": "red", "warning": "yellow", "note": "cyan"}
 
@@ -28,6 +30,7 @@ _STYLES = {"damage": "red", "warning": "yellow", "note": "cyan"}
         "playhead episode verify",
         "playhead episode verify teleop --deep",
         "playhead episode verify teleop/12 --json",
+        "playhead episode verify 20260101_120000_a1b2c3-ep0004",
     ),
 )
 @either_argument
@@ -40,23 +43,49 @@ def command(source: str | None, deep: bool, as_json: bool, store_path: str | Non
     Without an argument, all datasets of the store. Reads every value and compares all checksums, then looks at times
     and values: gaps, clocks that jump or differ, stamps in another unit, NaN, signals that never change. Nothing is
     written. Ends with exit code 1 if something is damaged.
+
+    The id of a run, or of an episode in it, checks what agents played: frames that are not stored are made again from
+    each state to the next and compared with what was noted of them; the first step that differs is named.
     """
     from playhead.check import DAMAGE
 
-    chosen = [sources.find(store_path, source)] if source else sources.datasets(store_path)
+    chosen = _chosen(store_path, source)
     found: list[Finding] = []
     episodes = 0
-    for one in chosen:
+    if chosen is None:
+        found, episodes = _verify_played(store_path, source or "")
+    for one in chosen or []:
         findings, count = _verify(one, deep)
         found += findings
         episodes += count
     if as_json:
         output.print_json({"episodes": episodes, "deep": deep, "findings": [one.described() for one in found]})
     else:
-        _print(found, [one.path for one in chosen])
+        _print(found, [one.path for one in chosen or []])
         _print_sum(found, episodes, deep)
     if any(finding.severity == DAMAGE for finding in found):
         raise click.exceptions.Exit(1)
+
+
+def _chosen(store_path: str | None, source: str | None) -> list[Source | Found] | None:
+    """Give the datasets or the episode that is meant; None where it may be what agents played."""
+    if source is None:
+        return list(sources.datasets(store_path))
+    try:
+        return [sources.find(store_path, source)]
+    except NotFound:
+        if "/" in source:
+            raise
+        return None
+
+
+def _verify_played(store_path: str | None, text: str) -> tuple[list[Finding], int]:
+    from playhead.check import verify_replay
+
+    with open_to_read(store_path) as store:
+        episodes = played.find(store, text)
+        walk: Iterable[ReplayEpisode] = progress.bar(f"Checking {words.one_line(text)}")(episodes)
+        return [finding for episode in walk for finding in verify_replay(episode)], len(episodes)
 
 
 def _verify(one: Source | Found, deep: bool) -> tuple[list[Finding], int]:

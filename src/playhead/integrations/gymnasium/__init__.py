@@ -6,7 +6,8 @@
         env = Recorder(gymnasium.make("ALE/Pong-v5"), run)
         envs = VectorRecorder(gymnasium.make_vec("CartPole-v1", 8), run)
 
-`spaces.restore` puts structured observations and actions of a recording together again; it needs no Gymnasium.
+`resimulate` says how an environment is made whose frames were not stored. `spaces.restore` puts structured observations
+and actions of a recording together again; it needs no Gymnasium.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from playhead.errors import MissingExtra
 
 if TYPE_CHECKING:
     from playhead.integrations.gymnasium.recorder import Recorder
+    from playhead.integrations.gymnasium.resimulating import resimulate
     from playhead.integrations.gymnasium.vector import VectorRecorder
 
-__all__ = ["Recorder", "VectorRecorder"]
+__all__ = ["Recorder", "VectorRecorder", "resimulate"]
 
-_HOME = {"Recorder": "recorder", "VectorRecorder": "vector"}
+_HOME = {"Recorder": "recorder", "VectorRecorder": "vector", "resimulate": "resimulating"}
 
 
 def __getattr__(name: str) -> Any:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from playhead.errors import WrongShape, WrongType
 
-OBSERVATION, RENDER = "observation", "render"
-CHOICES = ("auto", RENDER, OBSERVATION, None)
+OBSERVATION, RENDER, RESIMULATE = "observation", "render", "resimulate"
+CHOICES = ("auto", RENDER, OBSERVATION, RESIMULATE, None)
 
 Look = Callable[[], Any]
 
@@ -30,9 +30,21 @@ def check_choice(frames: object, every: object) -> None:
         WrongType: It was not.
     """
     if frames not in CHOICES:
-        raise WrongType(f"frames is 'auto', 'render', 'observation' or None, not {frames!r}")
+        raise WrongType(f"frames is 'auto', 'render', 'observation', 'resimulate' or None, not {frames!r}")
     if not isinstance(every, int) or isinstance(every, bool) or every < 1:
         raise WrongType(f"every is a whole number of steps from 1, not {every!r}")
+
+
+def check_keyframes(frames: object, every: int, keyframe_every: object) -> None:
+    """See that states can be saved as a recorder was asked to.
+
+    Raises:
+        WrongType: They cannot.
+    """
+    if not isinstance(keyframe_every, int) or isinstance(keyframe_every, bool) or keyframe_every < 1:
+        raise WrongType(f"keyframe_every is a whole number of steps from 1, not {keyframe_every!r}")
+    if frames == RESIMULATE and every != 1:
+        raise WrongType(f"every={every} has no use where frames are re-simulated: none is stored. Leave it out")
 
 
 def choose(
@@ -59,7 +71,7 @@ def choose(
         raise WrongType(
             f"frames='render' needs an environment made with render_mode='rgb_array'; this one has {render_mode!r}"
         )
-    if frames != "auto":
+    if frames not in ("auto", RESIMULATE):
         return frames
     if not is_stack and is_image(space):
         return OBSERVATION

@@ -14,22 +14,26 @@ from playhead.integrations.gymnasium import stacks
 from playhead.integrations.gymnasium.spaces import ACTIONS, FRAMES, OBSERVATIONS, describe
 from playhead.lanes.arrays.config import ReplayConfig
 
+KEYFRAME_EVERY = 32  # of Atari: 62 bytes a step, and a frame in 13 ms; with 64, 55 bytes and 24 ms
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a recorder was asked for.
 
     Attributes:
-        frames: Where frames come from: `auto`, `render`, `observation` or None.
+        frames: Where frames come from: `auto`, `render`, `observation`, `resimulate` or None.
         every: Only each so-manieth step has a frame.
         stack: Whether observations are stacks of frames: `auto`, False, or of how many.
         config: How the reel is recorded and sealed.
+        keyframe_every: Where frames are made again, the steps from one state that is saved to the next.
     """
 
     frames: str | None
     every: int
     stack: stacks.Option
     config: ReplayConfig | None
+    keyframe_every: int = KEYFRAME_EVERY
 
     def __post_init__(self) -> None:
         """See that all of this can be done.
@@ -39,6 +43,12 @@ class Options:
         """
         framing.check_choice(self.frames, self.every)
         stacks.check_option(self.stack)
+        framing.check_keyframes(self.frames, self.every, self.keyframe_every)
+
+    @property
+    def is_stack(self) -> bool:
+        """Whether observations are stacks of frames, as the caller says."""
+        return self.stack is not False and not isinstance(self.stack, str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +89,10 @@ def make(
     Raises:
         WrongType: A space cannot be recorded, or there are no frames where some were asked for.
     """
-    is_stack = options.stack is not False and not isinstance(options.stack, str)
     can_peek = framing.collector_of(env) is not None
-    source = framing.choose(options.frames, observation_space, env.render_mode, is_stack=is_stack, can_peek=can_peek)
+    source = framing.choose(
+        options.frames, observation_space, env.render_mode, is_stack=options.is_stack, can_peek=can_peek
+    )
     facts = facts_of(env) | {
         "observation_space": describe(observation_space, OBSERVATIONS),
         "action_space": describe(action_space, ACTIONS),

@@ -10,11 +10,14 @@ from gymnasium.wrappers import Autoreset
 
 from playhead import clock
 from playhead.integrations.gymnasium import plan, stacks
-from playhead.integrations.gymnasium.frames import Pictures, look_at, wrappers_of
+from playhead.integrations.gymnasium.frames import OBSERVATION, RENDER, RESIMULATE, Pictures, look_at, wrappers_of
 from playhead.integrations.gymnasium.infos import Packer
+from playhead.integrations.gymnasium.live import Live
+from playhead.integrations.gymnasium.states import StatesTrack
 from playhead.integrations.gymnasium.track import Track, facts_of_reset
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.writer import ReelWriter
+from playhead.simulators import find
 from playhead.tape import Crew
 
 _SMALL = 1 << 31
@@ -47,13 +50,20 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
         run: What it is recorded into, as `store.run(...)` gives it.
         frames: Where frames come from: `observation`, `render`, None for no frames, or `auto`: the observation if it is
             an image, else what the environment renders if it can. An observation that is the frame is stored once.
+            With `resimulate` they are as with `auto`, but none is stored, nor is any image among the observations: all
+            are made again, bit for bit, from the state of the simulator, which is saved now and then.
         every: Only each so-manieth step of an episode has a frame; all else is recorded of every step.
         stack: Whether observations are stacks of frames, of which each is stored once: `auto` looks for the wrapper
             that makes them, False stores each observation whole, a number says that the first axis counts so many.
         config: How the recording is compressed and flushed.
+        keyframe_every: With `resimulate`, the steps from one state that is saved to the next: fewer are larger files,
+            and less to compute for one frame.
+        live: Also show it to anybody on this machine who looks (`playhead live`): what it renders, or observations
+            that are images, with reward, return and step rate, at most 60 times a second.
 
     Raises:
-        WrongType: One of these is something else. Spaces that cannot be recorded are refused by the first `reset`.
+        WrongType: One of these is something else, or the state of the environment cannot be saved. Spaces that cannot
+            be recorded are refused by the first `reset`.
     """
 
     def __init__(
@@ -65,15 +75,19 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
         every: int = 1,
         stack: stacks.Option = "auto",
         config: ReplayConfig | None = None,
+        keyframe_every: int = plan.KEYFRAME_EVERY,
+        live: bool = False,
     ) -> None:
         super().__init__(env)
-        self._options = plan.Options(frames, every, stack, config)
+        self._options = plan.Options(frames, every, stack, config, keyframe_every)
+        self._rig = find(env) if frames == RESIMULATE else None
         self._run = run
         self._stamps = clock.Stamps()
         self._packer = Packer()
         self._made: Track | None = None
         self._resetter = next((one for one in wrappers_of(env) if isinstance(one, Autoreset)), None)
         self._is_closed = False
+        self._live = Live(env, env.observation_space, is_stack=self._options.is_stack) if live else None
 
     @property
     def reel(self) -> ReelWriter | None:
@@ -84,7 +98,12 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
     def _track(self) -> Track:
         if self._made is None:
             made = plan.make(self.env, self.env.observation_space, self.env.action_space, self._options)
-            self._made = Track(made, self._open_reel, look_at(self.env), Pictures(self.env))
+            look, pictures = look_at(self.env), Pictures(self.env)
+            if self._rig is None:
+                self._made = Track(made, self._open_reel, look, pictures)
+            else:
+                every = self._options.keyframe_every
+                self._made = StatesTrack(made, self._open_reel, look, pictures, self._rig, every)
         return self._made
 
     def _open_reel(self, facts: Mapping[str, Any], depths: Mapping[str, int]) -> ReelWriter:
@@ -104,7 +123,7 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def _expect_stack(self, track: Track, observation: Any) -> None:
         stack = self._options.stack
-        if stack is False:
+        if stack is False or self._rig is not None:
             return
         depth = stacks.depth_of(self.env, observation) if stack == "auto" else int(stack)
         if depth is not None:
@@ -126,6 +145,13 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
             raise
         observation, reward, terminated, truncated, info = result
         track.step(stamp, observation, reward, terminated, truncated, info, action=number)
+        live = self._live
+        if (
+            live is not None
+            and track.reel is not None
+            and live.note(track.reel.id, float(reward), terminated or truncated)
+        ):
+            live.show(observation if live.source == OBSERVATION else track.picture() if live.source == RENDER else None)
         return result
 
     def _step_that_resets(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
@@ -140,6 +166,8 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
             return
         self._is_closed = True
         try:
+            if self._live is not None:
+                self._live.close()
             if self._made is not None:
                 self._made.close()
         finally:

@@ -169,6 +169,11 @@ class Track:
             if is_over:
                 self.end("terminated" if terminated else "truncated")
 
+    def picture(self) -> Any:
+        """Give what the environment shows now: the frame that is kept for the next step, or else it is rendered."""
+        kept = self._now.get(FRAMES)
+        return self._look() if kept is None else kept
+
     def fail(self, error: BaseException) -> None:
         """Take note that the environment, or rendering it, raised an error: its episode ends."""
         message = str(error)[:_MOST_MESSAGE]

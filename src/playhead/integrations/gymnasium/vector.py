@@ -13,8 +13,9 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 from playhead import clock
 from playhead.errors import PlayheadError, WrongType
 from playhead.integrations.gymnasium import batches, infos, plan, stacks
-from playhead.integrations.gymnasium.frames import Pictures
+from playhead.integrations.gymnasium.frames import OBSERVATION, RENDER, RESIMULATE, Pictures
 from playhead.integrations.gymnasium.infos import Packer
+from playhead.integrations.gymnasium.live import Live
 from playhead.integrations.gymnasium.recorder import Run
 from playhead.integrations.gymnasium.track import UNKNOWN, Track, facts_of_reset
 from playhead.lanes.arrays.config import ReplayConfig
@@ -42,6 +43,7 @@ class VectorRecorder(VectorWrapper[Any, Any, Any, Any, Any]):
         every: As `Recorder` has it.
         stack: As `Recorder` has it.
         config: How the recordings are compressed and flushed.
+        live: As `Recorder` has it; all sub-environments are shown in one grid.
 
     Raises:
         WrongType: One of these is something else, or the environment does not say how it resets.
@@ -56,9 +58,15 @@ class VectorRecorder(VectorWrapper[Any, Any, Any, Any, Any]):
         every: int = 1,
         stack: stacks.Option = "auto",
         config: ReplayConfig | None = None,
+        live: bool = False,
     ) -> None:
         super().__init__(envs)
         self._options = plan.Options(frames, every, stack, config)
+        if frames == RESIMULATE:
+            raise WrongType(
+                "frames='resimulate' records one environment at a time: put a Recorder around each sub-environment, "
+                "in the functions that make them, or record with frames='auto'"
+            )
         self._mode = _mode_of(envs)
         self._run = run
         self._stamps = clock.Stamps()
@@ -67,6 +75,7 @@ class VectorRecorder(VectorWrapper[Any, Any, Any, Any, Any]):
         self._made: list[Track] = []
         self._is_over = [False] * envs.num_envs
         self._rendered: Any = None
+        self._live = Live(envs, envs.single_observation_space, is_stack=self._options.is_stack) if live else None
 
     @property
     def reels(self) -> list[ReelWriter | None]:
@@ -148,8 +157,33 @@ class VectorRecorder(VectorWrapper[Any, Any, Any, Any, Any]):
                 track.fail(error)
             raise
         self._rendered = None
+        was_reset = [] if self._live is None else list(is_reset)  # which recording changes
         self._record(tracks, is_reset, stamp, *result)
+        if self._live is not None:
+            self._show(self._live, was_reset, *result)
         return result
+
+    def _show(
+        self, live: Live, is_reset: list[bool], observations: Any, rewards: Any, terminated: Any, truncated: Any, _: Any
+    ) -> None:
+        name = self._made[0].reel
+        if name is None:
+            return
+        endings = np.logical_or(terminated, truncated).tolist()
+        is_due = False
+        for number, (reward, is_over) in enumerate(zip(np.asarray(rewards).tolist(), endings, strict=True)):
+            if not is_reset[number]:
+                is_due = live.note(name.id, reward, is_over, number)
+        if not is_due:
+            return
+        count = range(len(self._made))
+        if live.source == OBSERVATION:
+            live.show([self._observation_at(observations, number) for number in count])
+        elif live.source == RENDER:
+            pictures = [self._look(number) for number in count]
+            live.show(None if any(one is None for one in pictures) else pictures)
+        else:
+            live.show(None)
 
     def _record(
         self,
@@ -205,6 +239,8 @@ class VectorRecorder(VectorWrapper[Any, Any, Any, Any, Any]):
             closing.callback(super().close, **kwargs)
             if self._crew is not None:
                 closing.callback(self._crew.stop)
+            if self._live is not None:
+                closing.callback(self._live.close)
             for track in self._made:
                 closing.callback(track.close)
         self._crew = None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from playhead.errors import Damaged
 from playhead.lanes.arrays import codec, rows
-from playhead.lanes.arrays.kind import FINALS, GROUPS, PREFIXES, STEPS, ArrayKind
+from playhead.lanes.arrays.kind import AXES, GROUPS, STEPS, ArrayKind
 from playhead.lanes.arrays.parts import Part
 from playhead.lanes.arrays.pieces import Piece
 from playhead.lanes.arrays.rows import ROW
@@ -57,8 +57,8 @@ class ForeignPart(Part):
         names = [name for name, item in self._file.items() if isinstance(item, h5py.Dataset) and _is_array(item)]
         arrays = [name for name in names if name not in ("rewards", "dones")]
         length = max((len(self._file[name]) for name in names), default=0)
-        self.lengths = {STEPS: length, FINALS: 0, PREFIXES: 0}
-        self.bases = dict.fromkeys(self.lengths, 0)
+        self.bases = dict.fromkeys(AXES, 0)
+        self.lengths = self.bases | {STEPS: length}
         self.kinds = {}
         for name in arrays:
             dataset = self._file[name]

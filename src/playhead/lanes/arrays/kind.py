@@ -14,6 +14,10 @@ from playhead.errors import BadName, Damaged, WrongType
 STEPS = "steps"  # a row a step
 FINALS = "finals"  # a row for each end of an episode: what was seen after its last step
 PREFIXES = "prefixes"  # a row for each begin of one: the frames that its first stack holds from before
+KEYFRAMES = "keyframes"  # a row for each step at which the state of a simulator was saved
+AXES = (STEPS, FINALS, PREFIXES, KEYFRAMES)
+
+CHECKS = "checks"  # `checks.frames` tells of each row what `frames` was, which is not stored, but made when it is read
 
 GROUPS = ("frames", "observations", "actions")  # the first bits of `has`; others follow as they come
 MOST_GROUPS = 16
@@ -23,6 +27,8 @@ _CHUNK_BYTES = 1_750_000
 _MOST_ROWS = 64
 _MOST_SMALL_ROWS = 1024
 _SMALL = 4096
+
+_FOLDERS = {STEPS: "", FINALS: "episodes/final/", PREFIXES: "episodes/prefix/", KEYFRAMES: "episodes/keyframe/"}
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}")
 _RESERVED = ("episodes", "steps", "rewards", "dones", "playhead")
@@ -34,7 +40,7 @@ class ArrayKind:
 
     Attributes:
         name: Its name: `frames`, `observations`, `observations.camera`.
-        axis: What its rows are: `steps`, `finals` or `prefixes`.
+        axis: What its rows are: `steps`, `finals`, `prefixes` or `keyframes`.
         dtype: NumPy's text for the type of its values.
         shape: Of a row.
         chunk: Rows that are compressed together.
@@ -79,7 +85,7 @@ class ArrayKind:
     @property
     def path(self) -> str:
         """Where the array lies in the HDF5 file."""
-        return {STEPS: "", FINALS: "episodes/final/", PREFIXES: "episodes/prefix/"}[self.axis] + self.name
+        return _FOLDERS[self.axis] + self.name
 
     def to_json(self) -> dict[str, Any]:
         """Give what a file says of the array."""
@@ -95,7 +101,7 @@ class ArrayKind:
         try:
             kind = cls(**(data | {"shape": tuple(map(int, data["shape"]))}))
             is_sound = min(kind.chunk, kind.stack) > 0 and min(kind.shape, default=0) >= 0
-            if is_sound and np.dtype(kind.dtype).kind in "biufcS" and kind.axis in (STEPS, FINALS, PREFIXES):
+            if is_sound and np.dtype(kind.dtype).kind in "biufcS" and kind.axis in AXES:
                 return kind
         except (TypeError, ValueError, KeyError):
             pass

@@ -16,7 +16,7 @@ from playhead.errors import Damaged, NotFound
 from playhead.journal import Damage, JournalReader, Position
 from playhead.journal.segment import path_of
 from playhead.lanes.arrays import codec, rows
-from playhead.lanes.arrays.kind import FINALS, GROUPS, PREFIXES, STEPS, ArrayKind
+from playhead.lanes.arrays.kind import AXES, GROUPS, STEPS, ArrayKind
 from playhead.lanes.arrays.parts import Part
 from playhead.lanes.arrays.pieces import Gone, Piece
 from playhead.lanes.arrays.reeltape import RECORD, ROWS_NUMBER
@@ -39,8 +39,7 @@ class LivePart(Part):
         self.path = path
         self.segment = segment
         self._reader = reader
-        self.bases = dict.fromkeys((STEPS, FINALS, PREFIXES), 0)
-        self.lengths = dict.fromkeys((STEPS, FINALS, PREFIXES), 0)
+        self.bases, self.lengths = dict.fromkeys(AXES, 0), dict.fromkeys(AXES, 0)
         self.kinds, self.groups, self.agents, self.facts, self.notes = {}, list(GROUPS), [], {}, []
         self.settings: dict[str, Any] = {}
         self._numbered: dict[int, ArrayKind] = {}
@@ -55,7 +54,7 @@ class LivePart(Part):
             if self.settings:
                 return  # said again
             self.settings = facts
-            self.bases = {axis: int(base) for axis, base in facts["bases"].items()}
+            self.bases |= {axis: int(base) for axis, base in facts["bases"].items()}
             self.groups, self.agents, self.facts = list(facts["groups"]), list(facts["agents"]), facts["facts"]
             return
         kind = ArrayKind.from_json(facts)
@@ -76,7 +75,7 @@ class LivePart(Part):
         self._joined = None
         self.lengths[STEPS] = block.first + len(block.rows) - self.bases[STEPS]
         for note in block.notes:
-            for axis in (FINALS, PREFIXES):
+            for axis in AXES[1:]:
                 if axis in note:
                     self.lengths[axis] = note[axis] + 1 - self.bases[axis]
             if "agent" in note and note["agent"] not in self.agents:
@@ -143,7 +142,7 @@ class LivePart(Part):
             raise Gone from error
 
     def noted(self, kind: ArrayKind, start: int, stop: int) -> NDArray[np.bool_]:
-        """Tell which rows of finals or prefixes the notes say an array has."""
+        """Tell which rows of another axis than the steps the notes say an array has."""
         found = np.zeros(stop - start, np.bool_)
         for note in self.notes:
             if kind.axis in note and start <= note[kind.axis] < stop and kind.name in note["arrays"]:

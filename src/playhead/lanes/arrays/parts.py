@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from playhead.errors import Damaged
 from playhead.lanes.arrays import rows
-from playhead.lanes.arrays.kind import STEPS, ArrayKind
+from playhead.lanes.arrays.kind import AXES, STEPS, ArrayKind
 from playhead.lanes.arrays.pieces import Piece, fill
 from playhead.lanes.arrays.rows import ROW
 from playhead.lanes.arrays.sealed import SealedFile
@@ -115,7 +115,8 @@ class SealedPart(Part):
         self.datasets = file.datasets
         self.crc = file.crc
         head = file.head
-        self.bases, self.lengths = head["bases"], head["lengths"]
+        none = dict.fromkeys(AXES, 0)  # of those that files of earlier versions do not know
+        self.bases, self.lengths = none | head["bases"], none | head["lengths"]
         kinds = [ArrayKind.from_json(kind) for kind in head["arrays"]]
         self.kinds = {(kind.axis, kind.name): kind for kind in kinds}
         self.groups, self.agents = head["groups"], head["agents"]

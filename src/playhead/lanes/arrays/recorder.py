@@ -17,7 +17,7 @@ from playhead import clock, disk
 from playhead.errors import Closed, OutOfOrder, WrongShape, WrongType
 from playhead.lanes.arrays import rows
 from playhead.lanes.arrays.config import ReplayConfig
-from playhead.lanes.arrays.kind import FINALS, MOST_GROUPS, PREFIXES, STEPS, ArrayKind
+from playhead.lanes.arrays.kind import CHECKS, FINALS, KEYFRAMES, MOST_GROUPS, PREFIXES, STEPS, ArrayKind
 from playhead.lanes.arrays.reeltape import Beginning, ReelTape, as_json
 from playhead.lanes.arrays.stage import Stage
 from playhead.lanes.arrays.values import as_array, fitted
@@ -26,6 +26,7 @@ from playhead.signal.keys import MOST
 from playhead.tape import Crew
 
 RARE = 4  # rows that are compressed together where an episode has one
+STATES = 16  # states of a simulator that are: each is much like the one before
 _FEW = 3  # chunks that wait while the caller is not held up
 _BATCH = 64  # steps after which the background is woken
 _GIVEN = 16  # steps that are recorded together
@@ -103,6 +104,11 @@ class ReelRecorder(ReelTape):
     def episode(self) -> int:
         """The number of the episode that is open, or comes next."""
         return self._episode
+
+    def shape_of(self, name: str, axis: str = STEPS) -> tuple[int, ...] | None:
+        """Give the shape of an array's rows; None where there is none yet."""
+        kind = self._kinds.get((axis, name))
+        return None if kind is None else kind.shape
 
     @property
     def is_open(self) -> bool:
@@ -383,8 +389,29 @@ class ReelRecorder(ReelTape):
             self._is_open = False
             self._episode += 1
 
+    def keyframe(self, values: Mapping[str, NDArray[Any]], facts: Mapping[str, Any] | None = None) -> None:
+        """Record the state that a simulator is in before the next step of the open episode.
+
+        Args:
+            values: Its arrays, by name; they are copied.
+            facts: What else is known of it, as JSON.
+
+        Raises:
+            WrongShape, WrongType: An array differs from those before. Nothing is recorded.
+            OutOfOrder: No episode is open.
+        """
+        with self._lock:
+            self._refuse_ended()
+            self._draw()
+            if not self._is_open:
+                raise OutOfOrder("a keyframe lies in an episode, and none is open: call begin first")
+            note: dict[str, Any] = {"keyframe": self._episode, "row": self._row}
+            if facts:
+                note["facts"] = as_json(facts)
+            self._note(note | self._put_rare(KEYFRAMES, values))
+
     def _put_rare(self, axis: str, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Record what lies at an end of an episode; give what its note says of it."""
+        """Record what not every step has; give what its note says of it."""
         if not values:
             return {}
         kinds = {name: self._kind_of(name, axis, value) for name, value in values.items()}
@@ -468,16 +495,24 @@ class ReelRecorder(ReelTape):
             like = self._kinds.get((STEPS, name))
             array = as_array(name, first, None if like is None else np.dtype(like.dtype))
             stack = self._stacks.get(name, 1) if axis == STEPS else 1
-            kind = ArrayKind.of(name, axis, array, chunk=self._config.chunk if axis == STEPS else RARE, stack=stack)
+            chunk = {STEPS: self._config.chunk, KEYFRAMES: STATES}.get(axis, RARE)
+            kind = ArrayKind.of(name, axis, array, chunk=chunk, stack=stack)
         return kind
 
     def _new_stage(self, kind: ArrayKind) -> Stage:
         """Make the stage of an array and declare it."""
-        stage = self._add_stage(kind, self._bit(kind.group))
+        stage = self._add_stage(kind, self._bits(kind))
         self._kinds[kind.axis, kind.name] = kind
         if kind.axis != STEPS:
             self._rare_stages[kind.axis, kind.name] = stage
         return stage
+
+    def _bits(self, kind: ArrayKind) -> int:
+        """Give the bit of a group; a step with a check of an array counts as one that has the array."""
+        if kind.axis == KEYFRAMES:
+            return 0
+        head, _, checked = kind.name.partition(".")
+        return self._bit(head) | (self._bit(checked.partition(".")[0]) if head == CHECKS and checked else 0)
 
     def _bit(self, group: str) -> int:
         if group not in self._groups:

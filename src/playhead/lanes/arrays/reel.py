@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from playhead.errors import Damaged, NotFound, OutOfRange
 from playhead.lanes.arrays.foreign import ForeignPart
-from playhead.lanes.arrays.kind import FINALS, GROUPS, PREFIXES, STEPS, ArrayKind
+from playhead.lanes.arrays.kind import CHECKS, FINALS, GROUPS, KEYFRAMES, PREFIXES, STEPS, ArrayKind
 from playhead.lanes.arrays.live import Following, LivePart
+from playhead.lanes.arrays.made import Maker, made_kinds
 from playhead.lanes.arrays.parts import Part, SealedPart
 from playhead.lanes.arrays.pieces import Gone, Piece, fill
 from playhead.lanes.arrays.reeltape import Beginning
@@ -44,6 +45,7 @@ class Span:
         facts: What was noted at its start and its end.
         final: The row of its final observation, and the arrays that have one.
         prefix: The row of what its first stack holds from before, and the arrays that have one.
+        keyframes: The states that a simulator was in, in order.
     """
 
     number: int
@@ -55,6 +57,23 @@ class Span:
     facts: dict[str, Any] | None = None
     final: tuple[int, list[str]] | None = None
     prefix: tuple[int, list[str]] | None = None
+    keyframes: list[Keyframe] = field(default_factory=list)
+
+
+class Keyframe(NamedTuple):
+    """A state of a simulator that was saved.
+
+    Attributes:
+        row: The step before which it was.
+        at: Its row among the keyframes.
+        arrays: The arrays that have one.
+        facts: What else was noted.
+    """
+
+    row: int
+    at: int
+    arrays: list[str]
+    facts: dict[str, Any]
 
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -92,10 +111,17 @@ class Reel:
     Raises:
         NotFound: There is no such reel.
         Damaged: A file of it cannot be read.
+
+    Attributes:
+        maker: Makes what reads arrays that are not stored, for a reel that has such.
     """
+
+    maker: ClassVar[Callable[[Reel], Maker] | None] = None
 
     def __init__(self, files: ReelFiles, *, live: bool = True) -> None:
         self.files = files
+        self._made: tuple[dict[str, Any], dict[str, ArrayKind]] = ({}, {})
+        self._makes: Maker | None = None
         self._is_live = live
         self._sealed: list[Part] = []
         self._live: list[Part] = []
@@ -171,12 +197,44 @@ class Reel:
 
     @property
     def kinds(self) -> dict[str, ArrayKind]:
-        """The arrays that have a row a step, by name."""
-        found = {kind.name: kind for part in self.parts for kind in part.kinds.values() if kind.axis == STEPS}
+        """The arrays that have a row a step, by name; also those that are made when they are read."""
+        found = {
+            kind.name: kind
+            for part in self.parts
+            for kind in part.kinds.values()
+            if kind.axis == STEPS and kind.group != CHECKS
+        }
+        found |= self.made
         for name, other in self.same.items():
             if other in found:
                 found[name] = found[other]
         return found
+
+    @property
+    def made(self) -> dict[str, ArrayKind]:
+        """The arrays that are not stored, but made when they are read."""
+        facts = self.facts
+        if self._made[0] is not facts:
+            self._made = facts, made_kinds(facts)
+        return self._made[1]
+
+    @property
+    def makes(self) -> Maker:
+        """What makes these."""
+        if self._makes is None:
+            if Reel.maker is None:
+                raise NotFound(f"nothing makes {', '.join(self.made)} of {self.files.id}: import playhead.replay")
+            self._makes = Reel.maker(self)
+        return self._makes
+
+    @makes.setter
+    def makes(self, maker: Maker) -> None:
+        if self._makes is not None:
+            self._makes.close()
+        self._makes = maker
+
+    def _is_made(self, name: str, axis: str = STEPS) -> bool:
+        return axis == STEPS and self.same.get(name, name) in self.made
 
     @property
     def same(self) -> dict[str, str]:
@@ -210,6 +268,7 @@ class Reel:
             episode=1 + max((note.get("begin", -1) for part in self.parts for note in part.notes), default=-1),
             finals=self._end(FINALS),
             prefixes=self._end(PREFIXES),
+            keyframes=self._end(KEYFRAMES),
             last_ns=last,
             groups=list(self.groups),
             agents=list(self.agents),
@@ -261,6 +320,8 @@ class Reel:
         for part in reversed(self.parts):
             if (axis, stored) in part.kinds:
                 return part.kinds[axis, stored]
+        if self._is_made(name, axis):
+            return self.made[stored]
         raise NotFound.among("array", name, sorted(self.kinds))
 
     def bit(self, kind: ArrayKind) -> int:
@@ -300,6 +361,12 @@ class Reel:
         kind = self.kind(name, axis)
         self._refuse_outside(name, start, stop, axis)
         dtype = np.dtype(kind.dtype)
+        if self._is_made(name, axis):
+            made = self.makes.rows(kind.name, np.arange(start, stop))
+            if out is None:
+                return made
+            out[:] = made
+            return out
         if not kind.row_bytes:
             return np.empty((stop - start, *kind.shape), dtype)
         rows = np.empty((stop - start, *kind.shape), dtype) if out is None else out
@@ -320,6 +387,8 @@ class Reel:
         kind = self.kind(name)
         if len(positions):
             self._refuse_outside(name, int(positions.min()), int(positions.max()) + 1, STEPS)
+        if self._is_made(name):
+            return self.makes.rows(kind.name, positions)
         out = np.empty((len(positions), *kind.shape), np.dtype(kind.dtype))
         order = np.argsort(positions, kind="stable")
         at = 0
@@ -352,6 +421,9 @@ class Reel:
         if present is not None:
             return None
         kind = self.kind(name)
+        if self._is_made(name):
+            made: NDArray[Any] = self.makes.rows(kind.name, np.array([position]))[0]
+            return made
         piece = self._piece(kind, position) if kind.row_bytes else None
         if piece is None:
             return self.read(name, position, position + 1).reshape(kind.shape)
@@ -410,6 +482,8 @@ class Reel:
             self._following.close()
         self._sealed, self._live, self.parts, self._following, self._identity = [], [], [], None, None
         self._kept.clear()
+        if self._makes is not None:
+            self._makes.close()
 
 
 def find_spans(parts: Sequence[Part]) -> list[Span]:
@@ -427,6 +501,10 @@ def find_spans(parts: Sequence[Part]) -> list[Span]:
                 span.length = note["row"] - span.start
                 span.facts = (span.facts or {}) | note.get("facts", {})
                 span.final = _rare(note, FINALS)
+            elif "keyframe" in note and note["keyframe"] in found:
+                row, arrays = int(note[KEYFRAMES]), list(note["arrays"])
+                keyframe = Keyframe(int(note["row"]), row, arrays, note.get("facts", {}))
+                found[note["keyframe"]].keyframes.append(keyframe)
     length = max((part.span().stop for part in parts), default=0)
     spans = [found[number] for number in sorted(found)]
     for span, after in zip(spans, [*spans[1:], None], strict=False):
@@ -456,14 +534,20 @@ def _opened(files: ReelFiles) -> list[Part]:
         return [ForeignPart(files.file)]
     if "parts" not in file.head:
         return [SealedPart(file)]
-    return [_part(files.part(number), crc) for number, crc in enumerate(file.head["parts"])]
+    also = file.head.get("also", ())
+    try:
+        return [_part(files.part(number), crc, also) for number, crc in enumerate(file.head["parts"])]
+    except Damaged:
+        if SealedFile(files.file).crc == file.crc:
+            raise
+        return _opened(files)  # parts were compressed anew under our eyes
 
 
-def _part(path: Path, crc: int) -> SealedPart:
+def _part(path: Path, crc: int, also: Sequence[int] = ()) -> SealedPart:
     try:
         file = SealedFile(path)
     except FileNotFoundError as error:
         raise Damaged(path, "a part of a replay", "no file", "Restore it from a copy") from error
-    if file.crc != crc:
+    if file.crc != crc and file.crc not in also:
         raise Damaged(path, f"the part that was sealed here, with CRC {crc:08x}", f"another, with {file.crc:08x}")
     return SealedPart(file)

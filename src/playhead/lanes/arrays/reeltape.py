@@ -23,7 +23,7 @@ from playhead import clock, disk, strictjson
 from playhead.errors import PlayheadError, WrongType
 from playhead.lanes.arrays import codec, rows
 from playhead.lanes.arrays.config import SEGMENT_STEPS, ReplayConfig
-from playhead.lanes.arrays.kind import FINALS, GROUPS, PREFIXES, STEPS, ArrayKind
+from playhead.lanes.arrays.kind import FINALS, GROUPS, KEYFRAMES, PREFIXES, STEPS, ArrayKind
 from playhead.lanes.arrays.stage import Stage
 from playhead.signal.keys import LEAST
 from playhead.tape import DECLARATION, SAMPLES, Crew, Declaration, Tape
@@ -49,6 +49,7 @@ class Beginning:
         episode: The next episode.
         finals: The next final observation.
         prefixes: The next stack of frames from before an episode.
+        keyframes: The next state of a simulator.
         last_ns: The newest stamp.
         groups: The bits of `has`, in order.
         agents: The agents, in order.
@@ -59,6 +60,7 @@ class Beginning:
     episode: int = 0
     finals: int = 0
     prefixes: int = 0
+    keyframes: int = 0
     last_ns: int = LEAST - 1
     groups: list[str] = field(default_factory=lambda: list(GROUPS))
     agents: list[str] = field(default_factory=list)
@@ -108,7 +110,8 @@ class ReelTape(Tape):
         self._on_end = on_end
         self._groups, self._agents = begin.groups, begin.agents
         self._written = begin.row
-        self._rare = {FINALS: begin.finals, PREFIXES: begin.prefixes}  # rows of these axes
+        # Rows of the axes that not every step has a row of.
+        self._rare = {FINALS: begin.finals, PREFIXES: begin.prefixes, KEYFRAMES: begin.keyframes}
         self._bases = {STEPS: begin.row, **self._rare}
         self._declared: list[Stage] = []
         self._steps: list[tuple[Any, ...]] = []

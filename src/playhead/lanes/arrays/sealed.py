@@ -1,7 +1,8 @@
 """A sealed file: HDF5 for everybody, with a list of its chunks at the end for us.
 
 Behind the last byte that HDF5 knows of lie a Zstandard frame and 24 bytes: magic, size and CRC of the frame, version.
-The frame holds a JSON text that says what the file is, and for every chunk of every dataset its offset, size and CRC.
+The frame holds a JSON text that says what the file is, and for every chunk of every dataset its offset, size and CRC;
+`rest` in it is the CRC of all bytes of HDF5 outside of chunks, so that every byte of the file is covered by one.
 So our reader asks the HDF5 library for nothing: it reads a chunk where it lies, checks it and decompresses it, and what
 is damaged elsewhere in the file does not concern it. Other programs never look behind HDF5's last byte.
 """
@@ -12,7 +13,7 @@ import contextlib
 import io
 import os
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +35,8 @@ _MAGIC = b"\x89PHREEL\n"
 _TAIL = struct.Struct("<8sQII")
 _CHUNK = np.dtype([("offset", "<u8"), ("size", "<u4"), ("crc", "<u4")])
 _MOST_HEAD = 1 << 31
-_SMALL_LEVEL = 1
+_SMALL_LEVEL, _MOST_OF_GZIP = 1, 9
+_BLOCK = 1 << 20
 
 
 class Stored(NamedTuple):
@@ -170,6 +172,9 @@ class SealedWriter:
         from h5py import h5d, h5p, h5s, h5t, h5z
 
         stored = Stored(np.dtype(dtype), tuple(shape), chunk, rows, compression, np.empty(0, _CHUNK))
+        level = _SMALL_LEVEL if compression == codec.SHUFFLED else self._level
+        if compression == codec.GZIP:
+            level = min(level, _MOST_OF_GZIP)  # texts have it also where arrays have Zstandard, which goes further
         creation = h5p.create(h5p.DATASET_CREATE)
         creation.set_chunk((chunk, *shape))
         match compression:
@@ -178,7 +183,7 @@ class SealedWriter:
             case codec.LZF:
                 creation.set_filter(h5z.FILTER_LZF, h5z.FLAG_OPTIONAL)
             case codec.GZIP:
-                creation.set_deflate(self._level)
+                creation.set_deflate(level)
             case codec.SHUFFLED:
                 creation.set_shuffle()
                 creation.set_deflate(_SMALL_LEVEL)
@@ -187,7 +192,6 @@ class SealedWriter:
         space = h5s.create_simple((rows, *shape), (h5s.UNLIMITED, *shape))
         kind = h5t.py_create(stored.dtype, logical=True)
         made = h5d.create(self.file.id, path.encode(), kind, space, creation, links)
-        level = _SMALL_LEVEL if compression == codec.SHUFFLED else self._level
         self._datasets[path] = DatasetWriter(made, stored, level, self._calm)
         return self._datasets[path]
 
@@ -229,12 +233,18 @@ class SealedWriter:
         ]
         self._close()
         self._calm.check()
-        text = strictjson.encode(head | {"datasets": described})
+        end = self._draft.seek(0, os.SEEK_END)
+        rest = _crc_of_rest(self._read_back, tables.values(), end)
+        text = strictjson.encode(head | {"datasets": described, "rest": rest})
         whole = struct.pack("<I", len(text)) + text + b"".join(table.tobytes() for table in tables.values())
         frame = codec.compress(whole, 3)
         self._draft.seek(0, os.SEEK_END)
         self._draft.write(frame + _TAIL.pack(_MAGIC, len(frame), crc32(frame), VERSION))
         self._draft.commit(named=False)
+
+    def _read_back(self, offset: int, size: int) -> bytes:
+        self._draft.seek(offset)
+        return self._draft.read(size) or b""
 
     def discard(self) -> None:
         """Remove what was written so far. Discarding twice is fine."""
@@ -248,6 +258,23 @@ class SealedWriter:
 
 def _row_bytes(stored: Stored) -> int:
     return int(np.prod(stored.shape, dtype=np.int64)) * stored.dtype.itemsize
+
+
+def _crc_of_rest(read: Callable[[int, int], bytes], tables: Iterable[NDArray[Any]], end: int) -> int:
+    """Give the CRC of all bytes before `end` that are in no chunk.
+
+    Args:
+        read: Gives bytes from an offset on, as many as are asked for.
+        tables: The chunks of each dataset.
+        end: Where HDF5 ends.
+    """
+    chunks = sorted((offset, size) for table in tables for offset, size, _ in table.tolist() if size)
+    crc, at = 0, 0
+    for offset, size in [*chunks, (end, 0)]:
+        for start in range(at, offset, _BLOCK):
+            crc = crc32(read(start, min(_BLOCK, offset - start)), crc)
+        at = max(at, offset + size)
+    return crc
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -312,6 +339,7 @@ class SealedFile:
         if version != VERSION:
             raise StoreTooNew(f"{self.path} has format {version}; this Playhead knows {VERSION}. Install a later one")
         self.crc = crc
+        self._end = size - _TAIL.size - length
         try:
             return _unpacked(codec.expand_all(frame, _MOST_HEAD))
         except (codec.Malformed, struct.error, KeyError, TypeError, ValueError) as error:
@@ -341,6 +369,27 @@ class SealedFile:
                     partial(self.load, path, offset, size, crc),
                     str(self.path),
                 )
+
+    def flaws(self) -> Iterator[Damaged]:
+        """Check every byte of the file; a file that was sealed before `rest` was noted is checked by its chunks.
+
+        Yields:
+            What is not as it was written.
+        """
+        for path, stored in self.datasets.items():
+            for offset, size, crc in stored.table.tolist():
+                try:
+                    if size:
+                        self.load(path, offset, size, crc)
+                except Damaged as damage:
+                    yield damage
+        due = self.head.get("rest")
+        if due is not None:
+            with self._opened() as fd:
+                tables = [stored.table for stored in self.datasets.values()]
+                found = _crc_of_rest(lambda offset, size: os.pread(fd, size, offset), tables, self._end)
+            if found != due:
+                yield Damaged(self.path, f"what HDF5 says of its datasets, with CRC {due:08x}", f"CRC {found:08x}")
 
     def close(self) -> None:
         """Do nothing: the file is open only while it is read."""

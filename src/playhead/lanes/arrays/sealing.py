@@ -17,7 +17,7 @@ from playhead import clock, disk, strictjson
 from playhead.errors import Damaged, NotFound
 from playhead.journal.segment import path_of
 from playhead.lanes.arrays import codec, rows
-from playhead.lanes.arrays.kind import FINALS, GROUPS, PREFIXES, STEPS, ArrayKind
+from playhead.lanes.arrays.kind import AXES, GROUPS, STEPS, ArrayKind
 from playhead.lanes.arrays.live import Following, LivePart
 from playhead.lanes.arrays.parts import COLUMNS, Part, SealedPart
 from playhead.lanes.arrays.pieces import fill
@@ -38,7 +38,7 @@ def make_empty(files: ReelFiles) -> None:
     writer = SealedWriter(files.file)
     try:
         _describe(writer, files.id, 0, 0)
-        nothing = dict.fromkeys((STEPS, FINALS, PREFIXES), 0)
+        nothing = dict.fromkeys(AXES, 0)
         writer.finish(_head(nothing, nothing, [], list(GROUPS), [], {}, [], 0))
     except BaseException:
         writer.discard()
@@ -121,7 +121,7 @@ def _write_parts(
             problems.append(problem)
     if written and not is_one:
         disk.sync_folder(files.parts)
-        _write_view(files, len(sealed) + len(written))
+        write_view(files, len(sealed) + len(written))
     if written:
         disk.sync_folder(files.folder)
     done += written
@@ -273,8 +273,14 @@ def _describe(writer: SealedWriter, reel_id: str, steps: int, episodes: int) -> 
 # -- several parts ----------------------------------------------------------------------------------------------------
 
 
-def _write_view(files: ReelFiles, count: int) -> None:
-    """Write the small file through which other programs see all parts as one."""
+def write_view(files: ReelFiles, count: int, *, also: Sequence[int] = ()) -> None:
+    """Write the small file through which other programs see all parts as one.
+
+    Args:
+        files: The reel.
+        count: How many parts it has.
+        also: The CRCs of files that are about to take the place of parts.
+    """
     parts = [SealedPart(SealedFile(files.part(number))) for number in range(count)]
     writer = SealedWriter(files.file)
     try:
@@ -295,7 +301,7 @@ def _write_view(files: ReelFiles, count: int) -> None:
         writer.put("episodes/lengths", np.array([span.length for span in spans], np.int64))
         _link_same(writer, parts[-1].facts)
         _describe(writer, files.id, parts[-1].span().stop, len(spans))
-        writer.finish({"parts": [part.crc for part in parts]})
+        writer.finish({"parts": [part.crc for part in parts]} | ({"also": list(also)} if also else {}))
     except BaseException:
         writer.discard()
         raise

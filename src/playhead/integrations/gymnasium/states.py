@@ -1,0 +1,192 @@
+"""StatesTrack: what happens in an environment whose frames are not stored, but made again from its states."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from playhead import strictjson
+from playhead.errors import WrongShape, WrongType
+from playhead.integrations.gymnasium.cells import declared
+from playhead.integrations.gymnasium.frames import Look, Pictures
+from playhead.integrations.gymnasium.plan import Plan
+from playhead.integrations.gymnasium.spaces import ACTIONS, FRAMES
+from playhead.integrations.gymnasium.track import UNKNOWN, OpenReel, Track
+from playhead.lanes.arrays.kind import CHECKS, KEYFRAMES
+from playhead.lanes.arrays.made import ARRAYS, RESIMULATED, check_of, described, hash_of
+from playhead.lanes.arrays.writer import ReelWriter
+from playhead.replay.takes import BACK, HASHES, HELD, SAMPLES, SHORT, STARTS, STATES, packed
+from playhead.simulators import Rig
+
+_SMALL = 1024  # bytes of what is stored rather than made again
+_TOGETHER = 16  # states of which only the first is saved whole
+
+
+Saved = tuple[dict[str, NDArray[Any]], dict[str, Any]]  # the arrays of a keyframe, and its facts
+
+
+def is_made(value: NDArray[Any]) -> bool:
+    """Tell whether a value is an image, or a stack of images, that is rather made again than stored."""
+    return value.ndim > 1 and value.nbytes >= _SMALL
+
+
+class States:
+    """Takes the states of an environment, as rows for a reel.
+
+    Args:
+        rig: Saves the environment.
+    """
+
+    def __init__(self, rig: Rig) -> None:
+        self._rig = rig
+        self._is_warned = False
+        self._base: Any = None  # the last state that was saved whole
+        self._since = 0  # keyframes since then
+
+    def rows(self, reel: ReelWriter | None, samples: Mapping[str, NDArray[Any]], is_first: bool) -> Saved:
+        """Give the state that the environment is in, as a keyframe.
+
+        Args:
+            reel: Where it goes; None where that is not open yet.
+            samples: What is seen of it and not stored.
+            is_first: An episode begins with it.
+
+        Returns:
+            The arrays, none where the state has outgrown its room, and the facts.
+
+        Raises:
+            WrongShape: The first state of an episode has outgrown its room.
+        """
+        facts = {HASHES: {name: hash_of(value) for name, value in samples.items()}}
+        trees: dict[str, Any] = {STATES: self._told(self._rig.save(), is_first)}
+        if is_first:
+            trees[STARTS] = {SAMPLES: dict(samples), HELD: self._rig.save_all()}
+        rows = {name: self._packed(reel, name, state, is_first) for name, state in trees.items()}
+        found = {name: row for name, row in rows.items() if row is not None}
+        if found:
+            self._since += 1
+        else:
+            self._base = None  # what it was to be told by later is not there
+        return found, facts
+
+    def _told(self, state: Any, is_first: bool) -> Any:
+        """Give a state as it is saved: whole, or by the last one that was."""
+        if not is_first and self._base is not None and self._since < _TOGETHER:
+            short = self._rig.shortened(state, self._base)
+            if short is not None:
+                return {BACK: self._since, SHORT: short}
+        self._base, self._since = state, 0
+        return state
+
+    def _packed(self, reel: ReelWriter | None, name: str, state: Any, is_first: bool) -> NDArray[np.uint8] | None:
+        shape = None if reel is None else reel.shape_of(name, KEYFRAMES)
+        row = packed(state, None if shape is None else shape[0])
+        if row is None and is_first:
+            raise WrongShape(
+                f"the state of the environment has outgrown the {shape} bytes that its first one left room for: "
+                "record it into another run, or with frames='auto'"
+            )
+        if row is None and not self._is_warned:
+            self._is_warned = True
+            text = (
+                "a state has outgrown the room that the first one left, and is not saved: frames behind it take longer "
+                "to make again"
+            )
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+        return row
+
+
+def facts_of(rig: Rig, made: list[dict[str, Any]], every: int) -> dict[str, Any]:
+    """Say how the arrays of a reel are made again, as JSON."""
+    return {RESIMULATED: strictjson.plain({ARRAYS: made, "keyframe_every": every, **rig.facts})}
+
+
+class StatesTrack(Track):
+    """Records one environment: states now and then, all actions, and of every image only a check.
+
+    Args:
+        plan: What is recorded.
+        open_reel: Opens the reel, with its facts and stacks.
+        look: Renders the environment.
+        pictures: Sees that what was rendered are images.
+        rig: Saves the environment.
+        every: Steps from one state that is saved to the next.
+    """
+
+    def __init__(self, plan: Plan, open_reel: OpenReel, look: Look, pictures: Pictures, rig: Rig, every: int) -> None:
+        super().__init__(plan, open_reel, look, pictures)
+        self._states = States(rig)
+        self._rig = rig
+        self._keyframe_every = every
+        self._waits: Saved | None = None  # the state that the next episode begins with
+        self._made: list[dict[str, Any]] | None = None  # the arrays that are made again
+
+    def act(self, stamp: int, action: Any) -> None:
+        """Take the action of the next step; one that is not recorded as it is cannot be taken again."""
+        for leaf in [] if self._is_number or not isinstance(action, (np.ndarray, list, tuple)) else [action]:
+            self._refuse_rounded(leaf)
+        super().act(stamp, action)
+
+    def _refuse_rounded(self, action: Any) -> None:
+        space = self._plan.action_space
+        given = np.asarray(action)
+        if space.shape is None or space.dtype is None or given.dtype == space.dtype or given.dtype.kind not in "biuf":
+            return
+        kept = declared(ACTIONS, action, space.shape, np.dtype(space.dtype))
+        if not np.array_equal(kept.astype(given.dtype), given):
+            raise WrongType(
+                f"the action is of {given.dtype} and is recorded as {space.dtype}, which its space declares: digits "
+                f"are lost, and another action would be taken when frames are made again. Pass actions of {space.dtype}"
+            )
+
+    def _see(self, observation: Any, *, is_last: bool, can_look: bool) -> None:
+        self._now, self._is_seen = {}, False
+        if observation is UNKNOWN or not can_look:
+            raise WrongType("frames cannot be made again of an environment that resets itself within a step")
+        seen: dict[str, Any] = {}
+        if self._pictures is not None:
+            seen[FRAMES] = self._pictures.keep((self._look(),))
+        self._seen.keep(observation, seen)
+        if self._made is None:
+            self._made = [described(name, value) for name, value in seen.items() if is_made(value)]
+            if not self._made:
+                raise WrongType(
+                    "frames='resimulate' saves states instead of images, and there are none: make the environment with "
+                    "render_mode='rgb_array', or record with frames='auto'"
+                )
+        made = {one["name"] for one in self._made}
+        now = {name: value for name, value in seen.items() if name not in made}
+        samples = {name: value for name, value in seen.items() if name in made}
+        for name, value in samples.items():
+            now[f"{CHECKS}.{name}"] = np.array(check_of(value), np.uint32)
+        self._now, self._is_seen = now, True
+        if not is_last and self._place % self._keyframe_every == 0:
+            self._save(samples)
+
+    def _save(self, samples: dict[str, NDArray[Any]]) -> None:
+        """Save the state that the next step begins with."""
+        is_first = self._place == 0
+        found = self._states.rows(self.reel, samples, is_first)
+        if is_first:
+            self._waits = found
+        elif found[0] and self.reel is not None:
+            self.reel.keyframe(*found)
+
+    def _open(self) -> ReelWriter:
+        facts = facts_of(self._rig, self._made or [], self._keyframe_every)
+        self.reel = self._open_reel(self._plan.facts | facts, {})
+        return self.reel
+
+    def _begin(self, stamp: int) -> None:
+        if self._waits is None:
+            raise WrongType(
+                "reset the environment before its first step: the state that an episode begins with is saved then"
+            )
+        super()._begin(stamp)
+        assert self.reel is not None
+        self.reel.keyframe(*self._waits)
+        self._waits = None
