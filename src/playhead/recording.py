@@ -25,7 +25,7 @@ from playhead.catalog import points
 from playhead.catalog.runs import RunRow
 from playhead.catalog.schema import STATUSES
 from playhead.claims import HEARTBEAT_SECONDS, Claim
-from playhead.errors import Closed, Forked, NotFound, PlayheadError, StoreLocked, WrongType
+from playhead.errors import Closed, Exists, Forked, NotFound, PlayheadError, StoreLocked, WrongType
 from playhead.home import Home
 from playhead.lanes import media
 from playhead.lanes.scalars.events import IMAGE, EventWriter, integer_step
@@ -34,14 +34,20 @@ from playhead.run import Run
 from playhead.writer import BackgroundWriter
 
 if TYPE_CHECKING:
+    from playhead.artifact import Artifact, ArtifactVersion
+    from playhead.artifacts import Paths
     from playhead.capture.console import ConsoleCapture
     from playhead.capture.system import SystemSampler
     from playhead.episode import DiskEpisodeWriter
     from playhead.lanes.arrays.config import ReplayConfig
     from playhead.lanes.arrays.writer import ReelWriter
+    from playhead.lanes.keyframes.retention import Retention
     from playhead.lanes.scalars.signal import MetricSignal
     from playhead.replay_index import ReplayIndex
     from playhead.tape import Crew
+    from playhead.trace import TraceWriter
+    from playhead.trace.identity import Step
+    from playhead.traces import Traces
 
 INDEX_SECONDS = 0.5
 
@@ -103,6 +109,7 @@ class RunWriter(Run):
         self._beat_at = self._sync_at = self._sample_at = clock.elapsed_ns()
         self._best_written: dict[str, Any] = {}
         self._reels: list[tuple[ReelWriter, ReplayIndex]] = []
+        self._traces: dict[str, TraceWriter] = {}
         self._sampler = _sampler() if options.system_metrics else None
         self._console = _console(self._console_line) if options.capture_console else None
         self._sigterm: Any = None
@@ -243,6 +250,111 @@ class RunWriter(Run):
             self._reels.append((reel, ReplayIndex(self._home, self._row.key, reel.id)))
         return reel
 
+    def trace(
+        self,
+        name: str = "trace",
+        step: Step | None = None,
+        *,
+        bucket: int | None = None,
+        retention: Retention | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        form: str = "trace",
+    ) -> TraceWriter:
+        """Begin a trace of this run, or in a resumed run go on with it; a context manager. Ending the run closes it.
+
+        Args:
+            name: Its name.
+            step: Makes a state of the one before, `step(state, input)`. It is never called here: what is noted of it
+                warns whoever recomputes states with another.
+            bucket: How many keyframes a tier has; see `playhead.tiers`.
+            retention: Another way to choose keyframes, instead of a bucket; see `playhead.retention`.
+            parameters: What the function is told besides state and input: a learning rate. As JSON.
+            form: `trace`, or for a small one that people read, `json` or `json.gz`.
+
+        Raises:
+            Closed: The run has ended.
+            Exists: This run has recorded one of this name since it began or was resumed.
+            StoreLocked: Another process of the run records it.
+        """
+        self._check()
+        from playhead import traces
+
+        with self._lock:
+            if name in self._traces:
+                raise Exists(f"the run {self.id} has recorded the trace {name!r}; give this one another name")
+            self._traces[name] = made = traces.new_trace(
+                self._home,
+                self.id,
+                name,
+                step=step,
+                bucket=bucket,
+                retention=retention,
+                parameters=parameters,
+                form=form,
+            )
+        return made
+
+    def log_artifact(
+        self,
+        artifact: Artifact | str,
+        path: Paths | None = None,
+        *,
+        type: str = "model",
+        aliases: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        tags: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+        progress: bool | None = None,
+    ) -> ArtifactVersion:
+        """Save files as a new version of an artifact, made by this run.
+
+        When it returns, the version is on the medium. Contents that the store has already take no space.
+
+        Args:
+            artifact: A name, or an `Artifact` to which files were added.
+            path: A file, a folder, or several of them.
+            type: `model`, `dataset`, `config`, `code` or `custom`, where a name is given.
+            aliases: Words that name this version from now on, such as `best`; `latest` always names the newest.
+            metadata: Values of your own, as JSON.
+            tags: Words to find it by.
+            exclude: Patterns of what is left out of folders, such as `*.tmp` or `logs/*`.
+            progress: Draw a bar; None for where there is a terminal and it takes long.
+
+        Raises:
+            NotFound: There is no such file.
+            WrongType: There is something that cannot be saved; the message says why.
+            Damaged: A file changed while it was read.
+            Closed: The run has ended.
+        """
+        self._check()
+        from playhead import artifacts
+
+        draft = artifacts.drafted(artifact, path, type=type, metadata=metadata, tags=tags, exclude=exclude)
+        return artifacts.log(self._home, self._folder, self.id, draft, aliases=aliases, progress=progress)
+
+    def use_artifact(self, ref: str, *, verify: bool = True, progress: bool | None = None) -> ArtifactVersion:
+        """Look a version of an artifact up, check it, and note that this run used it.
+
+        Args:
+            ref: `policy:latest`, `policy:v3`, `policy:best`, or `model/policy:v3` where types share a name.
+            verify: Read all of its files; False leaves that to `download`, which does it in any case.
+            progress: Draw a bar; None for where there is a terminal and it takes long.
+
+        Raises:
+            BadRef: The text names no version.
+            NotFound: There is none; the message lists what exists.
+            Damaged: A file is not what was saved.
+            Closed: The run has ended.
+        """
+        self._check()
+        from playhead import artifacts
+
+        version = artifacts.Artifacts(self._home)[ref]
+        if verify:
+            version.check(progress=progress)
+        artifacts.use(self._home, self._folder, self._row.key, version, clock.now())
+        return version
+
     def flush(self, *, sync: bool = False) -> None:
         """Bring the catalogue up to date with all that was logged and played.
 
@@ -252,9 +364,15 @@ class RunWriter(Run):
         self._check()
         for reel, _ in list(self._reels):
             reel.flush(sync=sync)
+        self._flush_traces(sync=sync)
         if sync:
             self._sync()
         self._background.run_now()
+
+    def _flush_traces(self, *, sync: bool = False) -> None:
+        for trace in list(self._traces.values()):
+            with contextlib.suppress(Closed):  # what has ended is in its file
+                trace.flush(sync=sync)
 
     def _sync(self) -> None:
         with self._lock:
@@ -270,6 +388,13 @@ class RunWriter(Run):
         if self._ended is None:
             self.flush()
         return super().episodes
+
+    @property
+    def traces(self) -> Traces:
+        """The traces recorded so far, by name; see `Run.traces`."""
+        if self._ended is None:
+            self._flush_traces()
+        return super().traces
 
     @property
     def status(self) -> str:
@@ -375,7 +500,7 @@ class RunWriter(Run):
     def _settle(self, status: str, reason: str | None) -> None:
         try:
             try:
-                self._close_reels()
+                self._close_lanes()
             finally:
                 self._background.stop()
         except BaseException:
@@ -387,10 +512,12 @@ class RunWriter(Run):
         self.reload()
         self._claim.release()
 
-    def _close_reels(self) -> None:
+    def _close_lanes(self) -> None:
         with contextlib.ExitStack() as each:  # one that cannot be closed does not keep the others open
             for reel, _ in self._reels:
                 each.callback(reel.close)
+            for trace in self._traces.values():
+                each.callback(trace.close)
 
     def _let_go(self, status: str, reason: str | None) -> None:
         for _, index in self._reels:

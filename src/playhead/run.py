@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from playhead.lanes.scalars.signal import MetricSignal
+    from playhead.traces import Traces
 
 
 _CURVE, _MOST_METRICS = 60, 12  # of what a notebook shows
@@ -170,6 +171,27 @@ class Run:
         """The datasets into which this run recorded, and how many episodes."""
         with self._home.database.read() as connection:
             return dict(Counter(known.dataset for known in catalog_episodes.of_run(connection, self.id)))
+
+    @property
+    def traces(self) -> Traces:
+        """The traces that this run recorded, by name: `run.traces["fit"]`, `run.traces.open("fit", step=update)`."""
+        from playhead import traces
+
+        return traces.of_run(self._home, self.id)
+
+    @property
+    def artifacts_created(self) -> list[dict[str, Any]]:
+        """The versions of artifacts that this run made, in order, each with its name and size."""
+        from playhead.artifact import index
+
+        return index.made_by(self._folder)
+
+    @property
+    def artifacts_used(self) -> list[dict[str, Any]]:
+        """The versions of artifacts that this run used, in order, each with its name and size."""
+        from playhead.artifact import index
+
+        return index.used_by(self._folder)
 
     def summary(self, values: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
         """Give the summary values, after setting those that are given.
@@ -337,7 +359,7 @@ class Run:
             StoreLocked: It is not in the recycle bin, or is still being recorded.
         """
         self._refuse_read_only()
-        from playhead import replays
+        from playhead import replays, traces
 
         if not self._folder.deleted.exists():
             raise StoreLocked(f"the run {self.id} is not in the recycle bin; delete it first")
@@ -352,6 +374,7 @@ class Run:
             disk.rename(self._folder.path, self._home.layout.trash / self.id)
         disk.remove_tree(self._home.layout.trash / self.id)
         replays.remove(self._home, self.id)
+        traces.remove(self._home, self.id)
         claim.release()
         # The folders of the name and the project go when their last run does.
         any(not disk.remove_empty(parent) for parent in list(self._folder.path.parents)[:3])

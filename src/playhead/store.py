@@ -24,13 +24,14 @@ from playhead.errors import Closed, Exists, NotAStore, PlayheadError, ReadOnly, 
 from playhead.home import Home
 from playhead.layout import RunFolder
 from playhead.recording import Options, RunWriter
-from playhead.ref import FrameRef
+from playhead.ref import FrameRef, TraceRef
 from playhead.run import Run
 from playhead.runs import Runs
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from playhead.artifacts import Artifacts
     from playhead.datasets import StoredDataset
     from playhead.replay import FrameResolver, ReplayEpisode
     from playhead.tables import Tables
@@ -219,7 +220,8 @@ class Store:
 
         Args:
             query: A SELECT, with `?` or `:name` for parameters. Tables: runs, series, points, run_values, run_tags,
-                media, episode_folders; views: experiments, metrics, episodes and steps (what agents played).
+                media, episode_folders, artifacts, artifact_versions, artifact_uses; views: experiments, metrics, episodes
+                and steps (what agents played).
             parameters: Their values.
             timeout: Seconds after which the query is stopped.
 
@@ -263,8 +265,18 @@ class Store:
 
         return Tables(self._home.layout, self.mode)
 
+    @property
+    def artifacts(self) -> Artifacts:
+        """The artifacts: `store.artifacts["policy:latest"]`; iterate to list them."""
+        self._check()
+        from playhead.artifacts import Artifacts
+
+        return Artifacts(self._home)
+
     def resolve(self, ref: str) -> Any:
-        """Give the value at an address: `h5://run_id/frames/1523`, `ep://teleop/{uid}/joint/17`.
+        """Give the value at an address: `h5://run_id/frames/1523`, `ep://teleop/{uid}/joint/17`, `trace://run_id/fit/730`.
+
+        Of a trace, these are the keyframes: others are recomputed by `run.traces.open(name, step=…)`.
 
         Raises:
             BadRef: The text is no address.
@@ -275,6 +287,10 @@ class Store:
         found = refs.parse(ref)
         if isinstance(found, FrameRef):
             return self._frames[found]
+        if isinstance(found, TraceRef):
+            from playhead import traces
+
+            return traces.resolve(self._home, found)
         from playhead import datasets
 
         return datasets.resolve(self._home, found)

@@ -84,9 +84,13 @@ class Database:
             settings += ["synchronous=FULL", "mmap_size=0"]
         else:
             settings += ["synchronous=NORMAL", f"mmap_size={self._mapped}"]
-        for setting in settings:
-            cursor.execute(f"PRAGMA {setting}")
-        cursor.close()
+        try:
+            for setting in settings:
+                cursor.execute(f"PRAGMA {setting}")
+        except UnicodeDecodeError as error:  # a message of SQLite quotes the name of a table that is damaged
+            raise self.damaged(str(error)) from error
+        finally:
+            cursor.close()
 
     def prepare(self) -> None:
         """Make or migrate the tables. Call it while holding the lock of the store.
@@ -174,9 +178,12 @@ class Database:
 
     def _explain_mismatch(self, error: BaseException | None) -> Damaged | None:
         """Say what it means that a query of ours does not fit the tables."""
-        if error is None or "no such" not in str(error):
-            return None
-        return Damaged(self.path, "the tables of this version", str(error), self._remedy())
+        said = str(error or "")
+        return self.damaged(said) if "no such" in said or "Could not decode to UTF-8" in said else None
+
+    def damaged(self, found: str) -> Damaged:
+        """Make the error of a catalogue that is not what was written."""
+        return Damaged(self.path, "the tables of this version", found, self._remedy())
 
     def _remedy(self) -> str:
         return f"The runs are safe in their folders. Run: playhead rebuild --store {self.path.parent}"

@@ -39,7 +39,13 @@ def add_replay(connection: Connection) -> None:
         connection.execute(text(f"CREATE VIEW {view} AS {schema.VIEWS[view]}"))
 
 
-STEPS: tuple[Step, ...] = (add_episode_folders, add_replay)
+def add_artifacts(connection: Connection) -> None:
+    """Make room for artifacts, and for what is known of files that were saved."""
+    for table in (schema.artifacts, schema.artifact_versions, schema.artifact_uses, schema.known_files):
+        table.create(connection)
+
+
+STEPS: tuple[Step, ...] = (add_episode_folders, add_replay, add_artifacts)
 
 
 def is_new(connection: Connection) -> bool:

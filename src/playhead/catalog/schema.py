@@ -222,6 +222,65 @@ replay_steps = Table(
     sqlite_with_rowid=False,
 )
 
+# What lies under artifacts/, as `versions.json` of each said when it had this stamp (its time, size and inode).
+artifacts = Table(
+    "artifacts",
+    metadata,
+    Column("type", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("latest", Integer),
+    Column("created_at", REAL, nullable=False),
+    Column("updated_at", REAL, nullable=False),
+    Column("stamp", Text, nullable=False),
+    Column("problem", Text),
+    Index("idx_artifacts_name", "name"),
+    sqlite_with_rowid=False,
+)
+
+artifact_versions = Table(
+    "artifact_versions",
+    metadata,
+    Column("type", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("created_at", REAL, nullable=False),
+    Column("created_by_run", Text),
+    Column("size_bytes", Integer, nullable=False),
+    Column("num_files", Integer, nullable=False),
+    Column("num_references", Integer, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("aliases", Text, nullable=False),  # JSON
+    Column("tags", Text, nullable=False),  # JSON
+    Column("description", Text, nullable=False),
+    Index("idx_artifact_versions_run", "created_by_run"),
+    sqlite_with_rowid=False,
+)
+
+artifact_uses = Table(
+    "artifact_uses",
+    metadata,
+    Column("run", ForeignKey("runs.key", ondelete="CASCADE"), primary_key=True),
+    Column("type", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("used_at", REAL, nullable=False),
+    Index("idx_artifact_uses_version", "type", "name", "version"),
+    sqlite_with_rowid=False,
+)
+
+# Files that were hashed before, by what a file system says of them: one that is as it was is not read again.
+known_files = Table(
+    "known_files",
+    metadata,
+    Column("device", Integer, primary_key=True),
+    Column("inode", Integer, primary_key=True),
+    Column("size", Integer, nullable=False),
+    Column("mtime_ns", Integer, nullable=False),
+    Column("ctime_ns", Integer, nullable=False),
+    Column("sha256", BLOB, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 # How far each event file has been indexed, committed together with what was indexed: nothing twice, nothing missed.
 sources = Table(
     "sources",

@@ -2,6 +2,9 @@
 
 The commit of this database is the one moment at which rows are added: what lies behind the rows that it knows is not
 there yet. Anyone reads `runs` with SQLite alone; `playhead_table`, `playhead_files` and `playhead_blocks` are ours.
+
+SQLite does not notice a flipped bit in a value. So each commit leaves a checksum of what it says, and of all runs: that
+of a run goes on from the one before it, so that adding runs costs no more than the new ones.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import Any
 from urllib.parse import quote
 
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 from sqlalchemy import Column, MetaData, Table, bindparam, select
 from sqlalchemy.dialects import sqlite
@@ -28,7 +32,10 @@ from playhead.catalog import where as language
 from playhead.catalog.fields import ColumnField, sort_keys
 from playhead.errors import Closed, Damaged, NotFound, ReadOnly, StoreLocked, WrongType
 
+Checksum = tuple[str, int]  # of runs, and of how many
+
 VERSION = 1
+_CHECKSUMS = "checksums"
 GAME = {
     "max_score": "INTEGER NOT NULL",
     "highest_tile": "INTEGER NOT NULL",
@@ -225,6 +232,7 @@ class TableIndex:
             for statement in () if columns is None else _schema(columns):
                 connection.execute(statement)
             names = [name for (name,) in connection.execute("SELECT name FROM pragma_table_info('runs')")]
+            before = _checksum_of_runs(connection, *self._known_checksum(connection))
             insert = f"INSERT INTO runs ({', '.join(map(_quoted, names))}) VALUES ({', '.join('?' * len(names))})"
             connection.executemany(insert, (tuple(run.get(name) for name in names) for run in runs))
             connection.executemany(
@@ -235,17 +243,52 @@ class TableIndex:
                 "INSERT OR REPLACE INTO playhead_blocks VALUES (?, ?, ?)",
                 [(*place, value) for place, value in signed.items()],
             )
-            connection.execute(
-                "INSERT OR REPLACE INTO playhead_table VALUES ('state', ?)",
-                (strictjson.encode({"version": VERSION, **said}).decode(),),
+            text = strictjson.encode({"version": VERSION, **said}).decode()
+            checked = {"commit": state.commit, "state": _xxh3(text), "runs": _checksum_of_runs(connection, *before)}
+            connection.executemany(
+                "INSERT OR REPLACE INTO playhead_table VALUES (?, ?)",
+                [("state", text), (_CHECKSUMS, strictjson.encode(checked).decode())],
             )
             connection.execute("COMMIT")
+
+    def _known_checksum(self, connection: sqlite3.Connection) -> Checksum:
+        """Give the checksum of the runs that are there; nothing where the last commit left none."""
+        said = dict(connection.execute("SELECT key, value FROM playhead_table").fetchall())
+        try:
+            known = strictjson.decode(said[_CHECKSUMS])
+            runs, count = known["runs"]
+            is_of_last = known["commit"] == strictjson.decode(said["state"])["commit"]
+        except (KeyError, TypeError, ValueError):  # the first commit, or that of a version without checksums
+            return "", 0
+        return (str(runs), int(count)) if is_of_last else ("", 0)
+
+    def _wrong_checksums(self, connection: sqlite3.Connection) -> Iterator[str]:
+        said = dict(connection.execute("SELECT key, value FROM playhead_table").fetchall())
+        if _CHECKSUMS not in said:
+            return  # committed by a version without checksums
+        try:
+            due = strictjson.decode(said[_CHECKSUMS])
+            commit, state, runs = due["commit"], due["state"], due["runs"]
+            last = strictjson.decode(said["state"])["commit"]
+        except (KeyError, TypeError, ValueError) as error:
+            yield f"checksums that cannot be read ({error})"
+            return
+        if commit != last:
+            yield f"the checksums of commit {commit!r}, and not of {last!r}"
+            return
+        if _xxh3(said["state"]) != state:
+            yield f"a state that was changed since it was committed: {said['state'][:200]}"
+        if list(_checksum_of_runs(connection, "", 0)) != runs:
+            yield "runs that were changed since they were committed"
 
     def flaws(self) -> list[str]:
         """Let SQLite look at all of its pages and indexes; give what it finds."""
         with self._connected() as connection:
-            found = connection.execute("PRAGMA integrity_check(10)").fetchall()
-        return [text for (text,) in found if text != "ok"]
+            connection.execute("BEGIN")
+            found = [text for (text,) in connection.execute("PRAGMA integrity_check(10)").fetchall() if text != "ok"]
+            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'playhead_table'").fetchone():
+                found += self._wrong_checksums(connection)
+        return found
 
     def settle(self) -> None:
         """Move the write-ahead log into the file, as far as readers allow."""
@@ -393,6 +436,21 @@ class TableIndex:
 
     def _damaged(self, found: str) -> Damaged:
         return Damaged(self.path, "the metadata of a training table", found, "Build the table again from its sources")
+
+
+def _xxh3(text: str) -> str:
+    return xxhash.xxh3_64_hexdigest(text.encode(errors="surrogateescape"))
+
+
+def _checksum_of_runs(connection: sqlite3.Connection, checksum: str, count: int) -> Checksum:
+    """Go on with the checksum of runs, from the number of runs that it is of; begun anew where that is 0."""
+    if not count:
+        columns = connection.execute("SELECT name, type FROM pragma_table_info('runs')").fetchall()
+        checksum = _xxh3(repr(columns))
+    for row in connection.execute("SELECT * FROM runs WHERE id >= ? ORDER BY id", (count,)):
+        checksum = _xxh3(f"{checksum} {row!r}")
+        count += 1
+    return checksum, count
 
 
 def _quoted(name: str) -> str:

@@ -14,8 +14,8 @@ import numpy as np
 from playhead.errors import WrongType
 from playhead.lanes.rows import npy
 from playhead.layout import TableFolder
+from playhead.progress import watching
 from playhead.table import games, placing, reading, sources
-from playhead.table.progress import watching
 from playhead.table.reading import Skipped, decoded
 from playhead.table.sources import Options, Plan
 from playhead.table.sources.tables import TableItem, TooNarrow, converted, known_of

@@ -16,8 +16,8 @@ from playhead.errors import Closed, Damaged, NotFound, OutOfRange, WrongShape, W
 from playhead.lanes.rows import spans as ranges
 from playhead.lanes.rows.held import OneArray, Rows
 from playhead.lanes.rows.spans import Spans
+from playhead.progress import watching
 from playhead.table import opening
-from playhead.table.progress import watching
 from playhead.table.runs import TableRuns
 
 if TYPE_CHECKING:

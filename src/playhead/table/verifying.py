@@ -16,8 +16,8 @@ from playhead.catalog.tables import State, TableIndex
 from playhead.errors import Damaged, NotFound, WrongType
 from playhead.lanes.rows import loading, npy
 from playhead.layout import TableFolder
+from playhead.progress import Watch, watching
 from playhead.table import opening
-from playhead.table.progress import Watch, watching
 from playhead.table.writing import RUN, STEP
 
 _MOST = 10  # findings of one kind in one file
@@ -207,6 +207,9 @@ def _leftovers(folder: TableFolder, state: State) -> Iterator[Finding]:
 
 
 def _of_foreign(folder: TableFolder, index: TableIndex, progress: bool | None) -> Iterator[Finding]:
+    if folder.manifest.exists():
+        expected = "the state of the table that manifest.json tells of"
+        yield Finding(folder.database, expected, "none, as in a table of another program", opening.AGAIN)
     opened = opening.look_at(folder.path)
     remedy = "merge it into a new table, which has some"
     yield Finding(folder.path, "checksums", "none: another program made this table", remedy, is_harmless=True)

@@ -1,0 +1,236 @@
+"""The artifacts of a store."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from playhead import disk, facts
+from playhead.artifact import TYPES, Artifact, ArtifactVersion, index, saving
+from playhead.catalog.artifacts import Listed
+from playhead.errors import BadRef, Exists, NotFound, WrongType
+from playhead.home import Home
+from playhead.lanes.files.manifest import DELETED, LATEST, VersionEntry, Versions, sealed
+from playhead.layout import ArtifactFolder, RunFolder
+
+_REF = re.compile(r"(?:(?P<type>[^/:]+)/)?(?P<name>[^/:]+):(?P<which>[^/:]+)")
+_NUMBER = re.compile(r"v([0-9]{1,10})")
+
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+class Artifacts:
+    """The artifacts of a store; `store.artifacts`.
+
+        store.artifacts["policy:latest"]                # a version, by number or alias
+        store.artifacts["model/policy:v3"]              # where types share a name
+        store.artifacts.versions("policy")              # all versions that are not deleted, in order
+        for row in store.artifacts: print(row.type, row.name, row.latest)
+        store.artifacts.save("policy", "model.pt")      # without a run
+
+    Args:
+        home: The store.
+    """
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def __getitem__(self, ref: str) -> ArtifactVersion:
+        """Look a version up: `policy:v3`, `policy:latest`, `model/policy:best`.
+
+        Raises:
+            BadRef: The text names no version.
+            NotFound: There is none; the message lists what exists.
+        """
+        found = _REF.fullmatch(ref) if isinstance(ref, str) else None
+        if found is None:
+            raise BadRef(
+                f"{ref!r} names no version of an artifact; write 'policy:latest', 'policy:v3' or 'model/policy:v3'"
+            )
+        folder = self._folder(found["type"], found["name"])
+        versions = Versions.load(folder)
+        entry = _entry(folder, versions, found["which"])
+        if not folder.version(entry.version).path.is_dir():
+            raise NotFound(f"the version {folder.name}:v{entry.version} was purged")
+        return ArtifactVersion(self._home, folder, versions, entry)
+
+    def __contains__(self, ref: object) -> bool:
+        try:
+            return isinstance(ref, str) and self[ref] is not None
+        except (NotFound, BadRef):
+            return False
+
+    def __iter__(self) -> Iterator[Listed]:
+        return iter(self.list())
+
+    def __len__(self) -> int:
+        return len(self.list())
+
+    def list(self, type: str | None = None) -> Sequence[Listed]:
+        """List artifacts by type and name, each with its latest version.
+
+        Args:
+            type: Only those of this type.
+        """
+        return index.listing(self._home, type)
+
+    def versions(self, name: str, type: str | None = None, *, deleted: bool = False) -> Sequence[ArtifactVersion]:
+        """List the versions of an artifact, in order.
+
+        Args:
+            name: The artifact, or `type/name`.
+            type: Its type, where types share the name.
+            deleted: Also those that are deleted and can be restored.
+
+        Raises:
+            NotFound: There is none of this name.
+        """
+        if type is None and "/" in name:
+            type, _, name = name.partition("/")
+        folder = self._folder(type, name)
+        versions = Versions.load(folder)
+        found = [
+            ArtifactVersion(self._home, folder, versions, entry)
+            for entry in versions.entries
+            if folder.version(entry.version).path.is_dir()
+        ]
+        return [version for version in found if deleted or not version.is_deleted]
+
+    def save(
+        self,
+        artifact: Artifact | str,
+        paths: Paths | None = None,
+        *,
+        type: str = "model",
+        aliases: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        tags: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+        progress: bool | None = None,
+    ) -> ArtifactVersion:
+        """Save a version that no run made; the arguments are those of `run.log_artifact`."""
+        draft = drafted(artifact, paths, type=type, metadata=metadata, tags=tags, exclude=exclude)
+        version = saving.save(self._home, draft, aliases=aliases, progress=progress)
+        draft.saved = version
+        return version
+
+    def _folder(self, type: str | None, name: str) -> ArtifactFolder:
+        place = self._home.layout.artifacts
+        if type is not None:
+            folder = place.artifact(type, name)
+            if folder.versions.exists():
+                return folder
+        else:
+            # In the order in which other programs look, then what they may have made by mistake.
+            for one in dict.fromkeys([*TYPES, *place.types()]):
+                folder = place.artifact(one, name)
+                if folder.versions.exists():
+                    return folder
+        there = (f"{row.type}/{row.name}" for row in self.list())
+        raise NotFound.among("artifact", f"{type}/{name}" if type else name, there)
+
+    def __repr__(self) -> str:
+        rows = self.list()
+        shown = ", ".join(f"{row.type}/{row.name}:v{row.latest}" for row in rows[:10] if row.latest is not None)
+        more = f" and {len(rows) - 10} more" if len(rows) > 10 else ""
+        return f"<Artifacts of {self._home.layout.root}: {shown or 'none yet; save one by .save(name, path)'}{more}>"
+
+
+def _entry(folder: ArtifactFolder, versions: Versions, which: str) -> VersionEntry:
+    entries = {
+        entry.version: entry
+        for entry in versions.entries
+        if entry.status != DELETED and not folder.version(entry.version).deleted.exists()
+    }
+    number = _NUMBER.fullmatch(which)
+    if number is not None:
+        if not int(number[1]):
+            raise BadRef(f"{folder.name}:{which} names no version; the first one is v1")
+        found = versions.get(int(number[1]))
+        if found is None:
+            raise NotFound.among(f"version of {folder.name}", which, (f"v{one}" for one in entries))
+        return found
+    if which == LATEST and entries:
+        return entries[max(entries)]
+    named = {alias: one for alias, one in versions.aliases.items() if one in entries}
+    if which not in named:
+        raise NotFound.among(f"alias of {folder.name}", which, named, hint="A version is named by v1, v2, …")
+    return entries[named[which]]
+
+
+def drafted(
+    artifact: Artifact | str,
+    paths: Paths | None = None,
+    *,
+    type: str = "model",
+    metadata: Mapping[str, Any] | None = None,
+    tags: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+) -> Artifact:
+    """Give an artifact with all that is to be saved in it.
+
+    Args:
+        artifact: One that was made before, or a name.
+        paths: A file, a folder, whose files go to the top, or several of both; of several, folders keep their names.
+        type: The type, where a name is given.
+        metadata: Values of your own.
+        tags: Words to find it by.
+        exclude: Patterns of what is left out of folders.
+    """
+    if isinstance(artifact, Artifact) and artifact.saved is not None:
+        raise Exists(f"the artifact {artifact.name!r} is saved as {artifact.saved.ref}; make a new Artifact")
+    draft = artifact if isinstance(artifact, Artifact) else Artifact(artifact, type)
+    if not isinstance(artifact, Artifact) and paths is None:
+        raise WrongType(f"say what to save in {artifact!r}: a file, a folder, or several of them")
+    left_out = [exclude] if isinstance(exclude, str) else list(exclude)
+    if isinstance(paths, (str, os.PathLike)):
+        draft.add(paths, exclude=left_out)
+    else:
+        for path in paths or ():
+            if os.path.isdir(path):
+                draft.add_dir(path, os.path.basename(os.path.abspath(path)), exclude=left_out)
+            else:
+                draft.add_file(path)
+    draft.add_metadata(metadata)
+    draft.add_tags(*([tags] if isinstance(tags, str) else tags))
+    return draft
+
+
+def log(home: Home, folder: RunFolder, run_id: str, draft: Artifact, **options: Any) -> ArtifactVersion:
+    """Save a version that a run made, and note it in the run's folder."""
+    parents = [f"{entry.get('type')}/{entry['name']}:v{entry.get('version')}" for entry in index.used_by(folder)]
+    version = saving.save(home, draft, run_id=run_id, parents=parents, **options)
+    entry = {
+        "name": version.name,
+        "type": version.type,
+        "version": version.version,
+        "created_at": version.created_at,
+        "size_bytes": version.size,
+        "num_files": version.num_files,
+        "num_references": len(draft.references),
+    }
+    with disk.locked(folder.path):
+        facts.write(folder.artifacts_created, sealed({"artifacts": [*index.made_by(folder), entry]}))
+    draft.saved = version
+    return version
+
+
+def use(home: Home, folder: RunFolder, key: int, version: ArtifactVersion, at: float) -> None:
+    """Note in a run's folder, and in the catalogue, that it used a version."""
+    entry = {
+        "name": version.name,
+        "type": version.type,
+        "version": version.version,
+        "used_at": at,
+        "size_bytes": version.size,
+        "num_files": version.num_files,
+    }
+    with disk.locked(folder.path):
+        used = index.used_by(folder)
+        same = ("name", "type", "version")
+        if any(all(one.get(name) == entry[name] for name in same) for one in used):
+            return
+        facts.write(folder.artifacts_used, sealed({"artifacts": [*used, entry]}))
+        index.put_uses(home, key, folder)

@@ -1,0 +1,162 @@
+"""Artifacts in the catalogue: which there are, their versions, and which runs made and used them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+from sqlalchemy import Connection, and_, bindparam, delete, func, select
+from sqlalchemy.dialects.sqlite import insert
+
+from playhead.catalog.schema import artifact_uses, artifact_versions, artifacts, runs
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactFacts:
+    """What the folder of an artifact says. One field a column."""
+
+    type: str
+    name: str
+    latest: int | None
+    created_at: float
+    updated_at: float
+    stamp: str
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionFacts:
+    """What the folder of a version says. One field a column; aliases and tags are JSON."""
+
+    type: str
+    name: str
+    version: int
+    created_at: float
+    created_by_run: str | None
+    size_bytes: int
+    num_files: int
+    num_references: int
+    status: str
+    aliases: str
+    tags: str
+    description: str
+
+
+class Listed(NamedTuple):
+    """An artifact in a list, with its latest version."""
+
+    type: str
+    name: str
+    latest: int | None
+    versions: int
+    created_at: float
+    updated_at: float
+    problem: str | None
+    size_bytes: int | None
+    num_files: int | None
+    created_by_run: str | None
+    aliases: str | None
+    tags: str | None
+
+
+class Use(NamedTuple):
+    """A run that made or used a version."""
+
+    run_id: str
+    type: str
+    name: str
+    version: int
+    at: float
+
+
+def stamps(connection: Connection) -> dict[Key, str]:
+    """Give the stamps of the folders as they were indexed."""
+    rows = connection.execute(select(artifacts.c.type, artifacts.c.name, artifacts.c.stamp))
+    return {(type, name): stamp for type, name, stamp in rows}
+
+
+def put(connection: Connection, found: Iterable[tuple[ArtifactFacts, Sequence[VersionFacts]]]) -> None:
+    """Add artifacts, or bring their rows up to date."""
+    found = list(found)
+    if not found:
+        return
+    remove(connection, [(facts.type, facts.name) for facts, _ in found])
+    connection.execute(insert(artifacts), [asdict(facts) for facts, _ in found])
+    rows = [asdict(version) for _, versions in found for version in versions]
+    if rows:
+        connection.execute(insert(artifact_versions), rows)
+
+
+def remove(connection: Connection, gone: Iterable[Key]) -> None:
+    """Forget artifacts whose folders are gone."""
+    rows = [{"of_type": type, "of_name": name} for type, name in gone]
+    if not rows:
+        return
+    for table in (artifacts, artifact_versions):
+        where = (table.c.type == bindparam("of_type")) & (table.c.name == bindparam("of_name"))
+        connection.execute(delete(table).where(where), rows)
+
+
+def listing(connection: Connection, type: str | None = None) -> list[Listed]:
+    """List artifacts by type and name; those of which all versions were deleted have no latest one."""
+    latest = artifact_versions.alias()
+    counted = (
+        select(func.count())
+        .where(artifact_versions.c.type == artifacts.c.type, artifact_versions.c.name == artifacts.c.name)
+        .where(artifact_versions.c.status != "deleted")
+        .scalar_subquery()
+    )
+    query = (
+        select(
+            *(artifacts.c[name] for name in ("type", "name", "latest")),
+            counted,
+            *(artifacts.c[name] for name in ("created_at", "updated_at", "problem")),
+            *(latest.c[name] for name in ("size_bytes", "num_files", "created_by_run", "aliases", "tags")),
+        )
+        .outerjoin(
+            latest,
+            and_(
+                latest.c.type == artifacts.c.type,
+                latest.c.name == artifacts.c.name,
+                latest.c.version == artifacts.c.latest,
+            ),
+        )
+        .order_by(artifacts.c.type, artifacts.c.name)
+    )
+    if type is not None:
+        query = query.where(artifacts.c.type == type)
+    return [Listed._make(row) for row in connection.execute(query)]
+
+
+def versions(connection: Connection, type: str, name: str) -> dict[int, VersionFacts]:
+    """Give what is known of the versions of an artifact, by number."""
+    table = artifact_versions
+    rows = connection.execute(select(table).where((table.c.type == type) & (table.c.name == name)))
+    return {row.version: VersionFacts(**row._mapping) for row in rows}
+
+
+def makers(connection: Connection) -> list[Use]:
+    """List every version with the run that made it, where one did."""
+    columns = ("created_by_run", "type", "name", "version", "created_at")
+    query = select(*(artifact_versions.c[name] for name in columns))
+    return [Use(*row) for row in connection.execute(query.where(artifact_versions.c.created_by_run.is_not(None)))]
+
+
+def users(connection: Connection) -> list[Use]:
+    """List every version with each run that used it."""
+    columns = (artifact_uses.c[name] for name in ("type", "name", "version", "used_at"))
+    query = select(runs.c.id, *columns).join(runs, runs.c.key == artifact_uses.c.run)
+    return [Use(*row) for row in connection.execute(query)]
+
+
+def put_uses(connection: Connection, run: int, uses: Iterable[tuple[str, str, int, float]]) -> None:
+    """Say which versions a run used, instead of what was said before."""
+    connection.execute(delete(artifact_uses).where(artifact_uses.c.run == run))
+    rows = [
+        {"run": run, "type": type, "name": name, "version": version, "used_at": at} for type, name, version, at in uses
+    ]
+    if rows:
+        connection.execute(insert(artifact_uses).on_conflict_do_nothing(), rows)

@@ -1,0 +1,129 @@
+"""Artifacts under fire: killed or failing at each change of the disk; a version is whole, or it is not there.
+
+Here a few hundred moments; `make campaign` does all of it.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import playhead
+from playhead.errors import PlayheadError
+from playhead.testing import failing_at, killed_at, operations_of
+from tests.crash.artifact_campaign import FEW, WORKLOADS, hold_to
+
+ROOT = Path(__file__).parents[2]
+SHARE = float(os.environ.get("PLAYHEAD_CAMPAIGN", "0.1"))
+STRIDE = 1 if SHARE >= 1 else round(20 / SHARE)
+OUR_STRIDE = 1 if SHARE >= 1 else round(5 / SHARE)
+
+
+@pytest.fixture(scope="module")
+def preload(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    library = tmp_path_factory.mktemp("faults") / "faults.so"
+    source = Path(__file__).with_name("faults.c")
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl", "-lpthread"], check=True)
+    return library
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(
+    ("mode", "code"), [("kill", "EIO"), ("torn", "EIO"), ("fail", "ENOSPC"), ("fail-on", "EIO"), ("short", "ENOSPC")]
+)
+@pytest.mark.parametrize("what", list(WORKLOADS))
+def test_whole_or_not_there_at_any_change(preload: Path, what: str, mode: str, code: str) -> None:
+    offset = (len(what) + len(mode) * 3 + len(code)) % STRIDE
+    command = [sys.executable, "-m", "tests.crash.artifact_campaign", what, mode, code, str(STRIDE), str(offset)]
+    environment = {**os.environ, "LD_PRELOAD": str(preload)}
+    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr[-4000:]
+    found = json.loads(result.stdout)
+    print(
+        f"artifacts {what} {mode} {code}: {found['tried']} of {found['changes']} changes tried, "
+        f"{len(found['problems'])} problems"
+    )
+    assert found["tried"] > 0
+    assert found["problems"] == [], result.stderr[-4000:]
+
+
+def count_of(what: str, folder: Path) -> int:
+    work, _ = WORKLOADS[what]
+    return len(operations_of(lambda: work(folder / "count", lambda _: None)))
+
+
+@pytest.mark.parametrize("torn", [False, True])
+@pytest.mark.parametrize("what", list(WORKLOADS))
+def test_killed_at_each_change_of_ours(tmp_path: Path, what: str, torn: bool) -> None:
+    work, holds = WORKLOADS[what]
+    count = count_of(what, tmp_path)
+    places = range(5 * torn, count, OUR_STRIDE)
+    for n in places:
+        (tmp_path / str(n)).mkdir()
+        path = tmp_path / str(n) / "s"
+        crash = killed_at(n, lambda acknowledge, path=path: work(path, acknowledge), torn=torn)
+        holds(path, crash.acknowledged)
+    print(f"artifacts {what}: killed{' and torn' * torn} at {len(places)} of {count} changes, whole each time")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(("lasting", "short"), [(False, False), (True, False), (False, True)])
+def test_failing_at_each_change_of_ours(tmp_path: Path, lasting: bool, short: bool) -> None:
+    work, holds = WORKLOADS["many"]
+    count = count_of("many", tmp_path)
+    places = range(3 * lasting + 6 * short, count, OUR_STRIDE)
+    for n in places:
+        (tmp_path / str(n)).mkdir()
+        path = tmp_path / str(n) / "s"
+        acknowledged: list[Any] = []
+        try:
+            with failing_at(n, errno.ENOSPC, lasting=lasting, short=short):
+                work(path, acknowledged.append)
+        except (PlayheadError, OSError):
+            pass
+        holds(path, acknowledged)
+    print(f"artifacts: failed at {len(places)} of {count} changes, whole each time")
+
+
+def test_killed_at_random_moments(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from tests.crash.artifact_campaign import work, FEW\n"
+        "work(Path(sys.argv[1]), lambda what: print(what, flush=True), FEW)"
+    )
+    chance, kills = random.Random(1), max(2, round(100 * SHARE / 5))
+    for n in range(kills):
+        (tmp_path / str(n)).mkdir()
+        path = tmp_path / str(n) / "s"
+        command = [sys.executable, "-c", script, str(path)]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+            while not list(tmp_path.glob(f"{n}/s/artifacts")) and process.poll() is None:
+                time.sleep(0.001)
+            time.sleep(chance.random() * 0.25)
+            process.send_signal(signal.SIGKILL)
+            assert process.stdout is not None
+            acknowledged = process.stdout.read().splitlines()
+        hold_to(path, acknowledged, FEW)
+    print(f"artifacts: killed at {kills} random moments, whole each time")
+
+
+def test_what_a_crash_left_is_not_seen_and_its_number_not_given_again(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("x")
+    with playhead.open(tmp_path / "store") as store:
+        store.artifacts.save("policy", tmp_path / "x")
+        folder = store.path / "artifacts/model/policy"
+        shutil.copytree(folder / "v1", folder / "v2")  # as a kill between the folder and the list leaves it
+        assert "policy:v2" not in store.artifacts
+        assert store.artifacts["policy:latest"].version == 1
+        assert store.artifacts.save("policy", tmp_path / "x").version == 3
+        assert [version.version for version in store.artifacts.versions("policy")] == [1, 3]
