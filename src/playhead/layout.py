@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
@@ -17,12 +17,17 @@ DATABASE = "playhead.db"
 RECORDING = ".recording"
 TRASH = ".trash"
 INCOMING = ".incoming"
+QUARANTINE = ".quarantine"
 RUNS = "runs"
 EPISODES = "episodes"
 REPLAY = "replay"
 TABLES = "tables"
+ARTIFACTS = "artifacts"
+TRACES = "traces"
 STEPS = "steps.npy"
 BLOCK = 1000  # episodes in a folder of a dataset
+
+TRACE_FORMS = ("trace", "json", "json.gz")
 
 # Folders at the top of a store that hold lanes, not projects.
 LANES = ("artifacts", "episodes", "replay", "runs", "tables", "traces")
@@ -35,11 +40,19 @@ _VECTOR, _VIDEO, _FRAMES = ".parquet", ".mp4", ".frames.parquet"
 _NUMBER = re.compile(r"\d{12}")
 _USED = re.compile(r"\.?(\d{12})(\.aborted)?$")
 
+_DIGEST, _SHARD_OF_POOL = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{2}")
+_VERSION = re.compile(r"v[1-9]\d{0,9}")
+_VERSIONS = "versions.json"
+_MEMBER = re.compile(r"(?!\.{1,2}(/|$))[^/\0]+(?:/(?!\.{1,2}(/|$))[^/\0]+)*")
+_WINDOWS_PATH = 259  # characters of a whole path, without the byte that ends it
+_UNSAFE_THERE = re.compile(r'[\\:*?"<>|\x00-\x1f]|[. ]$')
 _WINDOWS_NAMES = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
 _UNSAFE = re.compile(r'[/\\:*?"<>|%]|^\.|[. ]$')
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 _REEL_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}(\.[1-9][0-9]{0,5})?")
 _REEL, _JOURNAL = ".h5", ".journal"
+_TAPE = re.compile(r"\.(.+)\.recording")
+_TRACE = re.compile(r"(.+?)\.(trace|json|json\.gz)")
 _SHARD, _FOREIGN_SHARD = re.compile(r"shards/steps_[0-9]{5,9}\.npy"), re.compile(r"steps-[0-9]{5,6}\.npy")
 # Control, format (bidirectional marks, zero-width joiners), surrogate, private and unassigned characters, line and
 # paragraph separators: two names that look alike must not differ in what cannot be seen.
@@ -183,6 +196,16 @@ class RunFolder:
     def media(self) -> Path:
         """Images."""
         return self.path / "media"
+
+    @property
+    def artifacts_created(self) -> Path:
+        """The versions of artifacts that it made."""
+        return self.path / "artifacts_created.json"
+
+    @property
+    def artifacts_used(self) -> Path:
+        """The versions of artifacts that it used."""
+        return self.path / "artifacts_used.json"
 
     @property
     def deleted(self) -> Path:
@@ -358,6 +381,11 @@ class ReelFiles:
         """Tell whether anything of the reel is there."""
         return self.file.exists() or self.journal.exists()
 
+    def size(self) -> int:
+        """Count the bytes of all of it."""
+        within = [path for folder in (self.parts, self.journal) if folder.is_dir() for path in folder.iterdir()]
+        return sum(path.stat().st_size for path in [self.file, *within] if path.is_file())
+
 
 @dataclass(frozen=True, slots=True)
 class ReplayFolder:
@@ -470,6 +498,261 @@ class TableFolder:
         return sorted(path.name for path in self.path.glob("steps-*.npy") if _FOREIGN_SHARD.fullmatch(path.name))
 
 
+def tape_beside(path: Path) -> Path:
+    """Name the tape from which a file will be made: a hidden folder beside it."""
+    return path.with_name(f".{path.name}.recording")
+
+
+def check_trace_name(name: str) -> str:
+    """Check the name of a trace, which is that of its file; otherwise as `check_label`.
+
+    Raises:
+        BadName: No file could be named so, or it would end twice.
+    """
+    name = check_label(name, "trace name")
+    if _UNSAFE.search(name) or _WINDOWS_NAMES.fullmatch(name):
+        raise BadName(
+            f'{name!r} cannot be the name of a trace, since it names its file: leave out / \\ : * ? " < > | % and '
+            "a dot at either end"
+        )
+    if _TRACE.fullmatch(name):
+        raise BadName(f"{name!r} cannot be the name of a trace: its file gets such an ending from form=")
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class TraceFolder:
+    """The traces of one run: `{name}.trace`, `{name}.json` or `{name}.json.gz`, and the tapes of those in progress."""
+
+    path: Path
+
+    def file(self, name: str, form: str) -> Path:
+        """Name the file of a trace.
+
+        Raises:
+            BadName: The name or the form cannot be one.
+        """
+        file = f"{check_trace_name(name)}.{form}"
+        if not _TRACE.fullmatch(file) or form not in TRACE_FORMS:
+            raise BadName(f"{form!r} is no form of a trace; there is: {', '.join(TRACE_FORMS)}")
+        return self.path / file
+
+    def files(self) -> dict[str, Path]:
+        """Give the files of all traces by name, also of those of which there is only a tape yet."""
+        try:
+            names = os.listdir(self.path)
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        taped = [match[1] for name in names if (match := _TAPE.fullmatch(name))]
+        there = [name for name in names if not name.startswith(".")]
+        found = {match[1]: self.path / name for name in [*taped, *there] if (match := _TRACE.fullmatch(name))}
+        return dict(sorted(found.items()))
+
+
+def check_artifact_name(name: str) -> str:
+    """Check the name of an artifact, which is that of its folder; otherwise as `check_label`.
+
+    Raises:
+        BadName: No folder could be named so everywhere.
+    """
+    name = check_label(name, "artifact name")
+    if _UNSAFE.search(name) or _WINDOWS_NAMES.fullmatch(name):
+        raise BadName(
+            f'{name!r} cannot be the name of an artifact, since it names its folder: leave out / \\ : * ? " < > | % '
+            "and a dot at either end"
+        )
+    return name
+
+
+def check_alias(alias: str) -> str:
+    """Check a word that names a version of an artifact.
+
+    Raises:
+        BadName: It could be taken for something else.
+    """
+    alias = check_label(alias, "alias")
+    if _UNSAFE.search(alias) or re.fullmatch(r"v?[0-9]+", alias):
+        raise BadName(f"{alias!r} cannot be an alias: use a word such as 'best', not 'v3', without / \\ : or %")
+    return alias
+
+
+def check_member(path: str) -> str:
+    """Check the path of a file within an artifact, or in what somebody says is one.
+
+    Raises:
+        BadName: It leads out, or no file system could have it.
+    """
+    if not _MEMBER.fullmatch(path):
+        raise BadName(f"{path!r} cannot be a file of an artifact: it is a relative path such as 'a/b.txt'")
+    if path.isascii() and len(path) < 256:  # nearly all
+        return path
+    try:
+        size = max(len(part.encode()) for part in path.split("/"))
+    except UnicodeEncodeError:
+        raise BadName(f"the file name {path!r} is not UTF-8; rename the file") from None
+    if size > 255:
+        raise BadName(f"a name in {path[:60]!r}… has {size} bytes; file systems take at most 255")
+    return path
+
+
+def windows_problems(paths: Iterable[str]) -> Iterator[str]:
+    """Say what Windows, and disks made for it, would refuse of some relative paths."""
+    seen: dict[str, str] = {}
+    for path in paths:
+        parts = path.split("/")
+        if len(path) > _WINDOWS_PATH:
+            yield f"{path[:60]}… has {len(path)} characters; Windows takes {_WINDOWS_PATH} in all"
+        bad = next((part for part in parts if _UNSAFE_THERE.search(part) or _WINDOWS_NAMES.fullmatch(part)), None)
+        if bad is not None:
+            yield f"{path}: {bad!r} cannot be a name on Windows"
+        for end in range(1, len(parts) + 1):
+            part = "/".join(parts[:end])
+            other = seen.setdefault(part.casefold(), part)
+            if other != part:
+                yield f"{path} and {other} differ only in case, and are one file on Windows"
+                break
+
+
+@dataclass(frozen=True, slots=True)
+class PoolFolder:
+    """The contents of all artifacts, each once, named by its SHA-256."""
+
+    path: Path
+
+    @property
+    def lock(self) -> Path:
+        """Held together by those who save, and alone by who removes."""
+        return self.path / ".lock"
+
+    def blob(self, digest: str) -> str:
+        """Name the file of a content, as text: there are many, and paths are slow to make.
+
+        Raises:
+            Damaged: The digest is none; it was read from a file.
+        """
+        if not _DIGEST.fullmatch(digest):
+            raise Damaged(self.path, "a SHA-256 as 64 hexadecimal digits", repr(digest), "Restore it from a copy")
+        return f"{self.path}/{digest[:2]}/{digest}"
+
+    def shards(self) -> list[Path]:
+        """List the folders that hold blobs."""
+        try:
+            return sorted(self.path / name for name in os.listdir(self.path) if _SHARD_OF_POOL.fullmatch(name))
+        except FileNotFoundError:
+            return []
+
+    def is_blob(self, name: str) -> bool:
+        """Tell whether a file of the pool is named as a blob is."""
+        return _DIGEST.fullmatch(name) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionFolder:
+    """The files of one version of an artifact."""
+
+    path: Path
+
+    @property
+    def metadata(self) -> Path:
+        """What it is, who made it, and the digest of its manifest."""
+        return self.path / "metadata.json"
+
+    @property
+    def manifest(self) -> Path:
+        """Every file with its digest, and every reference."""
+        return self.path / "manifest.json"
+
+    @property
+    def files(self) -> Path:
+        """The files: links to the pool."""
+        return self.path / "files"
+
+    @property
+    def deleted(self) -> Path:
+        """Present while the version is deleted and can be restored."""
+        return self.path / ".deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactFolder:
+    """The versions of one artifact."""
+
+    path: Path
+
+    @property
+    def type(self) -> str:
+        """The kind of artifact."""
+        return self.path.parent.name
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.path.name
+
+    @property
+    def lock(self) -> Path:
+        """Held by who changes what versions there are; other programs hold the same."""
+        return self.path / ".lock"
+
+    @property
+    def versions(self) -> Path:
+        """Which versions there are, and which words name them."""
+        return self.path / _VERSIONS
+
+    def version(self, number: int) -> VersionFolder:
+        """Name the folder of a version."""
+        return VersionFolder(self.path / f"v{number}")
+
+    def numbers(self) -> list[int]:
+        """List the numbers of the folders that are there, also of versions that do not count."""
+        try:
+            names = os.listdir(self.path)
+        except FileNotFoundError:
+            return []
+        return sorted(int(name[1:]) for name in names if _VERSION.fullmatch(name))
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactsFolder:
+    """The artifacts of a store, by type and name, and the pool of their contents."""
+
+    path: Path
+
+    @property
+    def pool(self) -> PoolFolder:
+        """Where the bytes are."""
+        return PoolFolder(self.path / ".dedup")
+
+    def artifact(self, type: str, name: str) -> ArtifactFolder:
+        """Name the folder of an artifact.
+
+        Raises:
+            BadName: There can be none of this type or name.
+        """
+        return ArtifactFolder(self.path / check_artifact_name(type) / check_artifact_name(name))
+
+    def at(self, type: str, name: str) -> ArtifactFolder:
+        """Give a folder that was found there, whatever it is called."""
+        return ArtifactFolder(self.path / type / name)
+
+    def types(self) -> list[str]:
+        """List the types that have a folder."""
+        return [name for name in _names_in(self.path) if (self.path / name).is_dir()]
+
+    def walk(self) -> Iterator[ArtifactFolder]:
+        """Walk over the folders of all artifacts."""
+        for type, name, _ in self.lists():
+            yield self.at(type, name)
+
+    def lists(self) -> Iterator[tuple[str, str, str]]:
+        """Walk over type and name of all artifacts, each with its list of versions as text: there are many."""
+        for type in self.types():
+            with os.scandir(self.path / type) as found:
+                names = sorted(entry.name for entry in found if entry.name[0] != "." and entry.is_dir())
+            for name in names:
+                yield type, name, f"{self.path}/{type}/{name}/{_VERSIONS}"
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """The files of one store."""
@@ -500,6 +783,16 @@ class Layout:
     def incoming(self) -> Path:
         """Where runs of other programs are built before they are moved to their place; each in a folder named by id."""
         return self.root / INCOMING
+
+    @property
+    def quarantine(self) -> Path:
+        """Where a repair puts what is damaged, in a folder for each time it was at work; nothing removes it."""
+        return self.root / QUARANTINE
+
+    @property
+    def verified(self) -> Path:
+        """How far the last check of a part of the store went, so that the next one goes on there."""
+        return self.root / ".verified.json"
 
     def recording_entry(self, run_id: str, part: int) -> Path:
         """Name the file that says who records a part of a run."""
@@ -533,10 +826,47 @@ class Layout:
         """List the names of the training tables that have a folder."""
         return _names_in(self.root / TABLES)
 
+    def named(self, lane: str, name: str) -> list[Path]:
+        """Give the folder of a table or a dataset, or the files of a trace (`run_id/name`); empty where there is none.
+
+        Raises:
+            BadName: The lane has none that can be named.
+        """
+        if lane == TABLES:
+            found = [self.table(name).path]
+        elif lane in ("datasets", EPISODES):
+            found = [self.dataset(check_name(name, "dataset name")).path]
+        elif lane == "traces":
+            run_id, _, trace = name.partition("/")
+            folder = self.root / lane / check_run_id(run_id)
+            check_member(trace)
+            there = os.listdir(folder) if folder.is_dir() else []
+            found = [folder / file for file in sorted(there) if file == trace or file.startswith(f"{trace}.")]
+        else:
+            raise BadName(f"{lane!r} names no lane; use tables/NAME, datasets/NAME or traces/RUN/NAME")
+        return [path for path in found if path.exists()]
+
+    @property
+    def artifacts(self) -> ArtifactsFolder:
+        """Where artifacts and the pool of their contents lie."""
+        return ArtifactsFolder(self.root / ARTIFACTS)
+
     @property
     def replay(self) -> ReplayFolder:
         """Where reels lie."""
         return ReplayFolder(self.root / REPLAY)
+
+    def traces(self, run_id: str) -> TraceFolder:
+        """Name the folder of the traces of a run.
+
+        Raises:
+            BadName: There can be no such run.
+        """
+        return TraceFolder(self.root / TRACES / check_run_id(run_id))
+
+    def traced_runs(self) -> list[str]:
+        """List the ids of the runs that have a folder of traces."""
+        return [name for name in _names_in(self.root / TRACES) if _RUN_ID.fullmatch(name)]
 
     def relative(self, path: Path) -> str:
         """Give a path as the catalogue stores it: a store that moves takes it along."""

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from playhead import claims, disk, episode_index, facts
 from playhead.catalog import runs as catalog_runs
+from playhead.catalog.runs import RunFacts
 from playhead.claims import EDITING, Claim
 from playhead.errors import Damaged
 from playhead.home import Home
@@ -58,6 +59,7 @@ def _end_unclaimed(home: Home, run_id: str, run_dir: str) -> bool:
         return False
     if facts.read(home.layout, folder).status == "running":
         end(home, run_dir, "failed", PROCESS_NOT_FOUND, _last_moment(folder, 1, os.stat(folder.meta).st_mtime))
+        _recover_traces(home, run_id)
     else:
         home.index(folder)
     return True
@@ -93,6 +95,8 @@ def settle(home: Home, claim: Claim) -> None:
         last_sign = os.stat(claim.path).st_mtime
         end(home, claim.run_dir, "failed", PROCESS_NOT_FOUND, _last_moment(folder, claim.part, last_sign))
     _index_replays(home, key, claim.run_id)
+    _index_uses(home, key, folder)
+    _recover_traces(home, claim.run_id)
     home.write_summary(folder, home.best_of(key))
 
 
@@ -102,6 +106,20 @@ def _index_replays(home: Home, key: int, run_id: str, known: Iterable[str] | Non
         from playhead import replay_index  # loaded where there are replays: it needs NumPy
 
         replay_index.index_run(home, key, run_id, reels)
+
+
+def _index_uses(home: Home, key: int, folder: RunFolder) -> None:
+    if folder.artifacts_used.exists():
+        from playhead.artifact import index  # loaded where artifacts were used
+
+        index.put_uses(home, key, folder)
+
+
+def _recover_traces(home: Home, run_id: str) -> None:
+    if home.layout.traces(run_id).files():
+        from playhead import traces  # loaded where there are some: it needs NumPy
+
+        _warned(traces.recover, home, run_id)
 
 
 def _forget(home: Home, claim: Claim) -> None:
@@ -122,6 +140,10 @@ def _forget(home: Home, claim: Claim) -> None:
         from playhead import replays
 
         replays.remove(home, claim.run_id)
+    if home.layout.traces(claim.run_id).path.is_dir():
+        from playhead import traces
+
+        traces.remove(home, claim.run_id)
 
 
 def _last_moment(folder: RunFolder, part: int, last_sign: float) -> float:
@@ -189,7 +211,20 @@ def _add(home: Home, folder: RunFolder, seen: dict[str, RunFolder], reels: dict[
     if known.id in seen:
         raise Damaged(folder.meta, "an id of its own", f"{known.id}, which {seen[known.id].path} has too")
     seen[known.id] = folder
+    index_all(home, folder, known, reels.get(known.id, []))
+
+
+def index_all(home: Home, folder: RunFolder, known: RunFacts, reels: Iterable[str] | None = None) -> None:
+    """Index a run that the catalogue does not know yet.
+
+    Args:
+        home: The store.
+        folder: The run's folder.
+        known: What its JSON files say.
+        reels: Its reels, where the caller knows them already.
+    """
     key = home.put(known).key
     for part in folder.parts():
         index_part(home, key, folder, part, mend=False)
-    _index_replays(home, key, known.id, reels.get(known.id, []))
+    _index_replays(home, key, known.id, reels)
+    _index_uses(home, key, folder)

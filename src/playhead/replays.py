@@ -199,6 +199,14 @@ def compact(home: Home) -> list[str]:
     Raises:
         Damaged: A journal has a hole; it stays, and all others are sealed.
     """
+    done, problems = seal_all(home)
+    if problems:
+        raise problems[0]
+    return done
+
+
+def seal_all(home: Home) -> tuple[list[str], list[Damaged]]:
+    """Seal what crashes left in journals; give the reels for which that was done, and what is damaged and stays."""
     done, problems = [], []
     for reel_id in home.layout.replay.reels():
         files = home.layout.replay.reel(reel_id)
@@ -211,6 +219,4 @@ def compact(home: Home) -> list[str]:
                     done.append(reel_id)
                 except Damaged as problem:
                     problems.append(problem)
-    if problems:
-        raise problems[0]
-    return done
+    return done, problems

@@ -1,0 +1,115 @@
+"""What a check of a store stands on: its files, its catalogue if that can be read, and one to compare it with."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from playhead import claims, facts, filesystem
+from playhead.care.finding import NOTE, REBUILD, WARNING, Finding, of_damage, of_trouble
+from playhead.catalog.comparing import Catalogue
+from playhead.catalog.database import Database
+from playhead.errors import Damaged, NotAStore, StoreTooNew
+from playhead.home import Home
+from playhead.layout import Layout
+
+
+class Ground:
+    """A store under the lens; nothing of it is changed. A context manager, for one thread.
+
+    Args:
+        layout: Where the store has its files.
+
+    Attributes:
+        findings: What is wrong with the store as such.
+        catalogue: Its catalogue; None where that cannot be read.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.findings: list[Finding] = []
+        self.catalogue: Catalogue | None = None
+        self._database = Database(layout.database, "r" if filesystem.is_writable(layout.root) else "immutable")
+        self._held = contextlib.ExitStack()
+        self._scratch: tuple[Home, Catalogue] | None = None
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as on_error:
+            on_error.callback(self.close)
+            self.findings += self._marker()
+            self.findings += self._open()
+            on_error.pop_all()
+        return self
+
+    def _marker(self) -> Iterator[Finding]:
+        path = self.layout.marker
+        mend = "Restore it from a copy of the store; it is three lines of JSON with format, needs and id"
+        try:
+            version = facts.load(path, required=True).get("format")
+        except Damaged as error:
+            yield of_damage("catalogue", error, mend)
+        except OSError as error:
+            yield of_trouble("catalogue", path, error)
+        else:
+            if version != 1:
+                yield Finding("damage", "catalogue", path, "the format 1", repr(version), mend)
+
+    def _open(self) -> Iterator[Finding]:
+        path, mend = self.layout.database, self.command("rebuild")
+        if not path.exists():
+            yield Finding(WARNING, "catalogue", path, "the catalogue", "no file", mend, REBUILD)
+            return
+        try:
+            if self._database.is_current():
+                self.catalogue = self._held.enter_context(closing(Catalogue(self._database)))
+            else:
+                mend = (
+                    f"Open the store, which brings it up to date, or run: playhead rebuild --store {self.layout.root}"
+                )
+                found = "those of an earlier version"
+                yield Finding(NOTE, "catalogue", path, "the tables of this version", found, mend)
+        except Damaged as error:
+            yield of_damage("catalogue", error, mend, REBUILD)
+        except (StoreTooNew, NotAStore) as error:
+            yield Finding("damage", "catalogue", path, "a catalogue of this version", str(error), mend, REBUILD)
+        except OSError as error:
+            yield of_trouble("catalogue", path, error)
+
+    def command(self, what: str) -> str:
+        """Spell a command that is about this store."""
+        return f"Run: playhead {what} --store {self.layout.root}"
+
+    @cached_property
+    def run_ids(self) -> set[str]:
+        """The runs that have a folder."""
+        return {folder.path.name for folder in self.layout.run_folders()}
+
+    def is_claimed(self, run_id: str) -> bool:
+        """Tell whether a run is being recorded or edited, or waits for what the next open does about a crash."""
+        return bool(claims.of_run(self.layout, run_id))
+
+    def scratch(self) -> tuple[Home, Catalogue]:
+        """Give an empty catalogue of this store: to put things in, and to compare with."""
+        if self._scratch is None:
+            folder = self._held.enter_context(tempfile.TemporaryDirectory(prefix="playhead-"))
+            database = Database(Path(folder) / self.layout.database.name, "a")
+            self._held.callback(database.close)
+            database.prepare()
+            self._scratch = Home(self.layout, database), self._held.enter_context(closing(Catalogue(database)))
+        return self._scratch
+
+    def close(self) -> None:
+        """Give files back."""
+        self._held.close()
+        self._database.close()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

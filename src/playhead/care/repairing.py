@@ -1,0 +1,286 @@
+"""What can be mended is: written anew from what says the same, or moved aside. Nothing is ever deleted.
+
+What is damaged goes to `.quarantine/{when}/`, to the path that it had in the store, and `note.jsonl` there says of each
+from where it came and why. A crash in between leaves it in one of the two places, and the next repair goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playhead import claims, clock, disk, facts, opening, strictjson
+from playhead.care import finding as findings
+from playhead.care.finding import Finding
+from playhead.care.ground import Ground
+from playhead.errors import Damaged, PlayheadError, StoreLocked
+from playhead.lanes.files.manifest import LATEST, Manifest, Metadata, VersionEntry, Versions
+from playhead.lanes.files.pool import Pool, digest_of
+from playhead.layout import ArtifactFolder, Layout, ReelFiles, RunFolder, TableFolder
+
+_NOTE = "note.jsonl"
+_HIDDEN_FRAMES = ".frames.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """What was done about a finding, or why nothing was.
+
+    Attributes:
+        path: The file or folder that it is about.
+        done: What was done; empty where nothing was.
+        left: Why nothing was done; empty where something was.
+    """
+
+    path: Path
+    done: str = ""
+    left: str = ""
+
+    def described(self) -> dict[str, Any]:
+        """Give it with stable keys, for JSON."""
+        return {"path": str(self.path), "done": self.done, "left": self.left}
+
+
+@dataclass(slots=True)
+class Repair:
+    """One repair of a store.
+
+    Args:
+        layout: The store.
+    """
+
+    layout: Layout
+    _folder: Path | None = None
+    _moved: set[Path] = field(default_factory=set)
+
+    def mend(self, found: Iterable[Finding]) -> Iterator[Deed]:
+        """Mend what can be mended; the catalogue comes last, when files are as they will be.
+
+        Args:
+            found: What a check found.
+
+        Yields:
+            What was done about each; nothing for what is harmless.
+        """
+        wrong = [finding for finding in found if not finding.is_harmless]
+        last = [finding for finding in wrong if finding.cure == findings.REBUILD]
+        seen: set[tuple[str, Path]] = set()
+        for finding in wrong:
+            if finding.cure != findings.REBUILD and (finding.cure, finding.path) not in seen:
+                seen.add((finding.cure, finding.path))
+                yield self._mended(finding)
+        if last or self._moved:
+            path = self.layout.database
+            yield self._tried(path, lambda: self._rebuild(last))
+
+    def _mended(self, finding: Finding) -> Deed:
+        cures = {
+            findings.QUARANTINE: self._set_aside,
+            findings.INDEX: self._write_index,
+            findings.VIEW: self._write_view,
+            findings.RUN_FACTS: self._write_run_facts,
+            findings.TABLE: self._write_manifest,
+            findings.VERSIONS: self._write_versions,
+            findings.BLOB: self._restore_content,
+        }
+        if finding.cure not in cures:
+            return Deed(finding.path, left=finding.mend or "nothing here says the same; restore it from a copy")
+        return self._tried(finding.path, lambda: cures[finding.cure](finding))
+
+    def _tried(self, path: Path, do: Any) -> Deed:
+        try:
+            return Deed(path, done=do())
+        except (PlayheadError, OSError) as error:
+            return Deed(path, left=str(error))
+
+    # -- quarantine ---------------------------------------------------------------------------------------------------
+
+    def _quarantine(self, path: Path, why: Finding, *, copy: bool = False) -> str:
+        """Move a file or folder aside, or a copy of it; one that is gone is fine."""
+        if self._folder is None:
+            name = f"{clock.local(clock.now_ns()):%Y%m%d_%H%M%S}_{os.urandom(3).hex()}"
+            self._folder = self.layout.quarantine / name
+            disk.make_folders(self._folder)
+        target = self._folder / self.layout.relative(path)
+        if not path.exists() or target.exists():
+            return "was moved aside already"
+        disk.make_folders(target.parent)
+        said = {"from": self.layout.relative(path), "expected": why.expected, "found": why.found, "at": clock.now()}
+        with contextlib.closing(disk.Appender(self._folder / _NOTE)) as note:
+            note.append(strictjson.encode(strictjson.plain(said)) + b"\n")
+            note.sync()
+        if copy:
+            disk.copy(path, target)
+        else:
+            disk.rename(path, target)
+            disk.sync_folder(target.parent)
+            disk.sync_folder(path.parent)
+        self._moved.add(path)
+        return f"moved to {target}" if not copy else f"kept a copy at {target}"
+
+    def _set_aside(self, finding: Finding) -> str:
+        """Move what is damaged aside; a video goes with its index, of which one is nothing without the other."""
+        path = finding.path
+        done = self._quarantine(path, finding)
+        stem = path.name.removesuffix(_HIDDEN_FRAMES).removesuffix(".mp4")
+        for other in (path.with_name(f"{stem}.mp4"), path.with_name(f"{stem}{_HIDDEN_FRAMES}")):
+            if path.name.endswith((".mp4", _HIDDEN_FRAMES)) and other != path and other.exists():
+                self._quarantine(other, finding)
+        return done
+
+    # -- what other files say as well -------------------------------------------------------------------------------
+
+    def _rebuild(self, found: list[Finding]) -> str:
+        """Make the catalogue anew, with a copy of the old one aside."""
+        live = [claim for path in claims.paths(self.layout) if (claim := claims.Claim.load(path)) and claim.is_live()]
+        if live:
+            raise StoreLocked(f"the run {live[0].run_id} is being recorded; repair the catalogue when it has ended")
+        why = (
+            found[0] if found else Finding("note", "catalogue", self.layout.database, "the files as they are", "others")
+        )
+        for suffix in ("", "-wal"):
+            path = self.layout.database.with_name(self.layout.database.name + suffix)
+            if path.exists() and path.stat().st_size:
+                self._quarantine(path, why, copy=True)
+        problems = opening.rebuild(self.layout.root)
+        left = f"; {len(problems)} runs could not be read: {problems[0]}" if problems else ""
+        return f"made anew from the folders{left}"
+
+    def _write_index(self, finding: Finding) -> str:
+        folder = self.layout.replay
+        with disk.locked(folder.path):
+            if folder.index.exists():
+                self._quarantine(folder.index, finding, copy=True)
+            facts.write(folder.index, {reel_id: folder.reel(reel_id).file.name for reel_id in folder.reels()})
+        return "written anew from the files that are there"
+
+    def _write_view(self, finding: Finding) -> str:
+        from playhead.lanes.arrays import sealing
+
+        files = ReelFiles(self.layout.replay.path, finding.path.stem)
+        self._quarantine(finding.path, finding, copy=True)
+        sealing.write_view(files, len(files.next_parts()) - 1)
+        disk.sync_folder(files.folder)
+        return "written anew from the parts"
+
+    def _write_run_facts(self, finding: Finding) -> str:
+        """Write `meta.json` or `status.json` as the catalogue knows it."""
+        folder = RunFolder(finding.path.parent)
+        with Ground(self.layout) as ground:
+            known = None if ground.catalogue is None else ground.catalogue.run(folder.path.name)
+        if known is None:
+            raise Damaged(finding.path, finding.expected, finding.found, "The catalogue does not know the run either")
+        with disk.locked(folder.path):
+            self._quarantine(finding.path, finding, copy=True)
+            facts.write(finding.path, _meta_of(known) if finding.path == folder.meta else _status_of(known))
+        return "written anew from the catalogue; what that does not know is in the copy"
+
+    def _write_manifest(self, finding: Finding) -> str:
+        from playhead.catalog.tables import TableIndex
+        from playhead.table.writing import write_manifest
+
+        folder = TableFolder(finding.path.parent)
+        index = TableIndex(folder.database)
+        state = index.state()
+        if state is None:
+            raise Damaged(folder.database, "a table of Playhead", "that of another program")
+        self._quarantine(finding.path, finding, copy=True)
+        write_manifest(folder, state, index)
+        return "written anew from metadata.db"
+
+    # -- artifacts ----------------------------------------------------------------------------------------------------
+
+    def _write_versions(self, finding: Finding) -> str:
+        """Write which versions there are as their own files say."""
+        folder = ArtifactFolder(finding.path.parent)
+        with disk.locked(folder.lock, make=True):
+            entries, digests, aliases = [], {}, {}
+            for number in folder.numbers():
+                data = folder.version(number).metadata.read_bytes()
+                known = Metadata.load(folder.version(number), None)
+                Manifest.load(folder.version(number), known.manifest_digest)
+                status = "deleted" if folder.version(number).deleted.exists() else known.status
+                entries.append(_entry(number, known, status))
+                digests[f"v{number}"] = _sha256(data)
+                aliases.update(dict.fromkeys((alias for alias in known.aliases if alias != LATEST), number))
+            self._quarantine(finding.path, finding, copy=True)
+            times = [entry.created_at for entry in entries] or [0.0]
+            versions = Versions(folder.name, folder.type, tuple(entries), {}, min(times), max(times), digests)
+            disk.replace(folder.versions, versions.named(aliases, clock.now()).encode())
+        return "written anew from the versions; aliases are those with which each was saved"
+
+    def _restore_content(self, finding: Finding) -> str:
+        """Move a content that is not what its name says aside; bring it back from a file that is whole."""
+        pool = Pool(self.layout.artifacts.pool)
+        with pool.removing() as is_alone:
+            if not is_alone:
+                raise StoreLocked("somebody is saving artifacts; repair them later")
+            digest = self._digest_of(finding)
+            blob = pool.path(digest)
+            if not blob.exists() or digest_of(blob) != digest:
+                self._quarantine(blob, finding)
+            copies = [path for path in self._copies(digest) if path.exists()]
+            whole = next((path for path in copies if not path.is_symlink() and digest_of(path) == digest), None)
+            source = blob if blob.exists() else whole
+            if source is None:
+                return (
+                    "moved aside; no file of this store holds the content: restore it from elsewhere, or save it again"
+                )
+            if not blob.exists():
+                disk.make_folders(blob.parent)
+                disk.link(source, blob)
+            for path in self._copies(digest):
+                if not path.exists() or digest_of(path) != digest:
+                    self._quarantine(path, finding)
+                    disk.make_folders(path.parent)
+                    disk.link(blob, path)
+        return f"brought back from {source}"
+
+    def _digest_of(self, finding: Finding) -> str:
+        pool = self.layout.artifacts.pool
+        if finding.path.parent.parent == pool.path and pool.is_blob(finding.path.name):
+            return finding.path.name
+        for path, digest in self._held():
+            if path == finding.path:
+                return digest
+        raise Damaged(finding.path, "a file of a version", "none that a manifest names")
+
+    def _copies(self, digest: str) -> list[Path]:
+        return [path for path, held in self._held() if held == digest]
+
+    def _held(self) -> Iterator[tuple[Path, str]]:
+        """Walk over the files of all versions with the digest of each."""
+        from playhead.artifact import walking
+
+        for found in walking.versions(self.layout):
+            if not isinstance(found, Damaged):
+                with contextlib.suppress(Damaged):
+                    for entry in found.load()[1].files:
+                        yield found.folder.files / entry.path, entry.sha256
+
+
+def _entry(number: int, known: Metadata, status: str) -> VersionEntry:
+    return VersionEntry(number, known.created_at, known.created_by_run, known.size_bytes, known.num_files, status)
+
+
+def _sha256(data: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest()
+
+
+def _meta_of(known: dict[str, Any]) -> dict[str, Any]:
+    said = {
+        name: known[name] for name in ("id", "project", "name", "created_at", "pid", "platform", "hostname", "notes")
+    }
+    lists = {name: strictjson.decode(known[name]) for name in ("tags", "config")}
+    return said | {"python": known["python_version"]} | lists
+
+
+def _status_of(known: dict[str, Any]) -> dict[str, Any]:
+    said = {name: known[name] for name in ("status", "started_at", "ended_at", "exit_reason")}
+    return {name: value for name, value in said.items() if value is not None}

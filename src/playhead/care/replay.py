@@ -1,0 +1,95 @@
+"""Replays under the lens: every sealed file, journal, and the list of them for other programs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from playhead import facts
+from playhead.care import journals
+from playhead.care.finding import DAMAGE, INDEX, NOTE, QUARANTINE, VIEW, WARNING, Finding, Thing, of_damage
+from playhead.care.ground import Ground
+from playhead.errors import Damaged, NotFound
+from playhead.lanes.arrays.foreign import ForeignPart
+from playhead.lanes.arrays.parts import Part, SealedPart
+from playhead.lanes.arrays.reel import Reel
+from playhead.lanes.arrays.sealed import SealedFile
+from playhead.layout import ReelFiles, run_of_reel
+
+LANE = "replay"
+_RESTORE = "Restore it from a copy of the store; all other rows can be read"
+
+
+def things(ground: Ground) -> Iterator[Thing]:
+    """Tell of every reel, and of the list of them."""
+    folder = ground.layout.replay
+    if folder.path.is_dir():
+        yield Thing(LANE, "", partial(_list, ground))
+    for reel_id in folder.reels():
+        yield Thing(LANE, reel_id, partial(check, ground, folder.reel(reel_id)))
+
+
+def check(ground: Ground, files: ReelFiles, full: bool) -> Iterator[Finding]:
+    """Look at one reel."""
+    try:
+        with contextlib.closing(Reel(files)) as reel:
+            parts, damage = list(reel.parts), list(reel.damage)
+            lost = [(part.path, first, stop) for part in parts for first, stop in part.lost]
+    except NotFound:
+        return  # purged since
+    except Damaged as error:
+        yield from _unreadable(ground, files, error)
+        return
+    if files.journal.is_dir():
+        mend = ground.command("compact")
+        found = list(journals.look(LANE, files.journal, mend, full=full))
+        yield from found
+        known = {finding.path for finding in found if not finding.is_harmless}
+        yield from (of_damage(LANE, error, mend) for error in damage if Path(error.path) not in known)
+        for path, first, stop in lost:
+            yield Finding(DAMAGE, LANE, path, f"steps {first} to {stop - 1}", "a hole in the journal", mend)
+    yield from _of_its_run(ground, files)
+    for path in _sealed(files, parts):
+        with contextlib.suppress(FileNotFoundError):  # sealed anew since
+            yield from (of_damage(LANE, flaw, _RESTORE) for flaw in SealedFile(path).flaws()) if full else ()
+    for part in parts:
+        if isinstance(part, ForeignPart):
+            yield Finding(NOTE, LANE, part.path, "checksums", "none: another program made this file")
+
+
+def _sealed(files: ReelFiles, parts: list[Part]) -> list[Path]:
+    """Name the sealed files: the parts, and where there are several, the view of them."""
+    foreign = {part.path for part in parts if isinstance(part, ForeignPart)}
+    sealed = {part.path for part in parts if isinstance(part, SealedPart)}
+    return sorted(path for path in {files.file, *sealed} - foreign if path.exists())
+
+
+def _unreadable(ground: Ground, files: ReelFiles, error: Damaged) -> Iterator[Finding]:
+    """Say what to do about a reel that no reader opens."""
+    mend = f"Restore it from a copy, or move it aside: playhead repair --store {ground.layout.root}"
+    is_view = Path(error.path) == files.file and files.part(0).exists()
+    yield of_damage(LANE, error, ground.command("repair") if is_view else mend, VIEW if is_view else QUARANTINE)
+
+
+def _of_its_run(ground: Ground, files: ReelFiles) -> Iterator[Finding]:
+    run_id = run_of_reel(files.id)
+    if run_id not in ground.run_ids and not ground.is_claimed(run_id):
+        found = "none in this store: it was removed by hand, or the replay came from elsewhere"
+        yield Finding(NOTE, LANE, files.file, f"a run {run_id}", found)
+
+
+def _list(ground: Ground, full: bool) -> Iterator[Finding]:  # noqa: ARG001
+    """Look at `index.json`, which is for other programs."""
+    folder, mend = ground.layout.replay, ground.command("repair")
+    try:
+        known = facts.load(folder.index)
+    except Damaged as error:
+        yield of_damage(LANE, error, mend, INDEX)
+        return
+    due = {reel_id: folder.reel(reel_id).file.name for reel_id in folder.reels()}
+    for reel_id in sorted(known.keys() | due.keys()):
+        if known.get(reel_id) != due.get(reel_id) and not ground.is_claimed(run_of_reel(reel_id)):
+            expected, found = (f"{said.get(reel_id, 'nothing')} for {reel_id}" for said in (due, known))
+            yield Finding(WARNING, LANE, folder.index, expected, found, mend, INDEX)

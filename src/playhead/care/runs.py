@@ -1,0 +1,122 @@
+"""Runs under the lens: their JSON files, events and media, and what the catalogue says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from playhead import facts, recovery
+from playhead.care.finding import DAMAGE, NOTE, REBUILD, RUN_FACTS, WARNING, Finding, Thing, of_damage
+from playhead.care.ground import Ground
+from playhead.catalog import runs as catalog_runs
+from playhead.catalog.runs import RunFacts
+from playhead.errors import Damaged
+from playhead.lanes.files.manifest import unsealed
+from playhead.lanes.scalars import events
+from playhead.layout import RunFolder, inside
+
+LANE = "runs"
+
+
+def things(ground: Ground) -> Iterator[Thing]:
+    """Tell of every run."""
+    for folder in ground.layout.run_folders():
+        yield Thing(LANE, ground.layout.relative(folder.path), partial(check, ground, folder))
+
+
+def check(ground: Ground, folder: RunFolder, full: bool) -> Iterator[Finding]:
+    """Look at one run; twice where something is found, since it may have been edited under our eyes."""
+    found: list[Finding] = []
+    for _ in range(2):
+        if ground.is_claimed(folder.path.name):
+            yield Finding(
+                NOTE, LANE, folder.path, "a run that has ended", "one that is recorded, edited or not settled"
+            )
+            return
+        found = list(_look(ground, folder, full)) if folder.meta.exists() else []
+        if not found:
+            return
+    yield from found
+
+
+def _look(ground: Ground, folder: RunFolder, full: bool) -> Iterator[Finding]:
+    damaged = list(_in_texts(ground, folder))
+    yield from damaged
+    if any(finding.path in (folder.meta, folder.status, folder.summary, folder.deleted) for finding in damaged):
+        return
+    try:
+        known = facts.read(ground.layout, folder)
+    except Damaged as error:
+        yield of_damage(LANE, error, ground.command("repair"), RUN_FACTS)
+        return
+    if known.id != folder.path.name:
+        expected = f"the id {folder.path.name}, as its folder says"
+        yield Finding(DAMAGE, LANE, folder.meta, expected, repr(known.id), ground.command("repair"), RUN_FACTS)
+        return
+    yield from _in_events(folder)
+    if ground.catalogue is not None:
+        yield from _against_catalogue(ground, folder, known, full)
+
+
+def _in_texts(ground: Ground, folder: RunFolder) -> Iterator[Finding]:
+    """Look at the JSON files: those that the catalogue knows as well can be written again."""
+    again = (folder.meta, folder.status)
+    others = (folder.summary, folder.environment, folder.deleted)
+    sealed = (folder.artifacts_created, folder.artifacts_used)
+    for path in (*again, *others, *sealed):
+        try:
+            content = facts.load(path)
+            if path in sealed:
+                unsealed(path, content)
+        except Damaged as error:
+            can_be_made = path in again and ground.catalogue is not None
+            mend = ground.command("repair") if can_be_made else "Mend the file by hand, or restore it from a copy"
+            yield of_damage(LANE, error, mend, RUN_FACTS if can_be_made else "")
+
+
+def _in_events(folder: RunFolder) -> Iterator[Finding]:
+    for part in folder.parts():
+        path = folder.events(part)
+        if torn := events.torn_bytes(path):
+            found = f"{torn} bytes of a line without one"
+            yield Finding(WARNING, LANE, path, "a newline at its end", found, "Look at its last line: mend or cut it")
+
+
+def _against_catalogue(ground: Ground, folder: RunFolder, known: RunFacts, full: bool) -> Iterator[Finding]:
+    assert ground.catalogue is not None
+    mend = ground.command("rebuild")
+    if not ground.catalogue.has_run(known.id):
+        yield Finding(WARNING, LANE, folder.path, "a row in the catalogue", "none", mend, REBUILD)
+        return
+    for part, offset in ground.catalogue.indexed(known.id).items():
+        size = folder.events(part).stat().st_size if folder.events(part).exists() else 0
+        if size < offset:
+            said = f"{offset:,} bytes, which the catalogue has read"
+            yield Finding(DAMAGE, LANE, folder.events(part), said, f"{size:,}", "Restore it from a copy of the store")
+        elif size > offset:
+            said = f"all {size:,} bytes of {folder.events(part).name} in the catalogue"
+            yield Finding(WARNING, LANE, folder.events(part), said, f"{offset:,}", mend, REBUILD)
+    for name in ground.catalogue.media_of(known.id):
+        if not (folder.path / inside(name, folder.path)).is_file():
+            remedy = "Restore it from a copy of the store"
+            yield Finding(DAMAGE, LANE, folder.path / name, "what was logged as media", "no file", remedy)
+    if full:
+        yield from _every_row(ground, folder, known)
+
+
+def _every_row(ground: Ground, folder: RunFolder, known: RunFacts) -> Iterator[Finding]:
+    """Index the run anew, and compare."""
+    assert ground.catalogue is not None
+    mend, path = ground.command("rebuild"), ground.layout.database
+    scratch, theirs = ground.scratch()
+    try:
+        recovery.index_all(scratch, folder, known)
+        differences = list(ground.catalogue.differences_in_run(theirs, known.id))
+    finally:
+        with scratch.database.write() as connection:
+            catalog_runs.remove(connection, known.id)
+    for difference in differences:
+        expected = f"{difference.where} of {known.id}: {difference.theirs}, as the files of the run say"
+        severity = NOTE if difference.is_rounding else WARNING
+        cure = "" if difference.is_rounding else REBUILD
+        yield Finding(severity, "catalogue", path, expected, difference.ours, mend if cure else "", cure)
