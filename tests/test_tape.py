@@ -126,3 +126,10 @@ def test_a_writer_that_is_dropped_ends_its_thread_and_leaves_a_tape_to_recover(t
     assert not thread.is_alive()
     SimpleSignalWriter.recover(tmp_path / "x.parquet")
     assert len(SimpleSignal[Any](tmp_path / "x.parquet")) == 1
+
+
+def test_a_crew_that_no_tape_ever_joined_can_be_stopped() -> None:
+    crew = tape.Crew(0.1)
+    crew.stop()
+    crew.stop()
+    assert not crew._is_started

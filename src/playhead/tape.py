@@ -269,6 +269,11 @@ class Crew(BackgroundWriter):
         """Let go of a tape; a round of it that is under way is waited for by whoever takes its turn."""
         self._tapes[:] = [reference for reference in self._tapes if reference() not in (tape, None)]
 
+    def stop(self) -> None:
+        """End the thread, if a tape ever started it. Stopping twice is fine."""
+        if self._is_started:
+            super().stop()
+
 
 def seal(folder: disk.StrPath, sealer_of: Callable[[Declaration], Sealer], *, salvage: bool = False) -> dict[str, Any]:
     """Read a tape that nobody records on, and turn it into files.

@@ -28,7 +28,21 @@ def test_the_example_in_the_readme_runs(tmp_path: Path) -> None:
     assert len(example.strip().splitlines()) <= 24
 
 
-@pytest.mark.parametrize("name", ["episodes", "replay", "training", "derived", "contract", "tables"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "episodes",
+        "replay",
+        "training",
+        "derived",
+        "contract",
+        "tables",
+        "traces",
+        "resimulation",
+        "live",
+        "environments",
+    ],
+)
 def test_the_examples_in_a_document_run(name: str, tmp_path: Path) -> None:
     example = "\n".join(blocks(ROOT / "docs" / f"{name}.md", "python"))
     result = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, check=False)

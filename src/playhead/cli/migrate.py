@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,12 +12,13 @@ from playhead.cli import output, words
 from playhead.cli.options import examples, json_option, store_option
 
 if TYPE_CHECKING:
+    from playhead.integrations import mosaic, runicorn
     from playhead.integrations.runicorn.roots import Candidate
 
 
 @click.group("migrate")
 def command() -> None:
-    """Take over the runs of another tracker. What it recorded is only read, never changed."""
+    """Take over what another program recorded. It is only read, unless you ask for more."""
 
 
 @command.command(
@@ -41,6 +42,59 @@ def migrate_runicorn(source: str, as_json: bool, store_path: str | None) -> None
 
     with opening.open(opening.locate(store_path)) as store:
         report = runicorn.migrate(source, store, _with_a_bar)
+    _print(report, as_json)
+
+
+@command.command(
+    "mosaic",
+    epilog=examples(
+        "playhead migrate mosaic var/telemetry/telemetry.sqlite --dry-run",
+        "playhead migrate mosaic telemetry.sqlite --replay-dir var/replay --store path/to/store",
+        "playhead migrate mosaic telemetry.sqlite --compact",
+    ),
+)
+@click.argument("source", metavar="DATABASE", type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--replay-dir",
+    type=click.Path(exists=True, file_okay=False),
+    metavar="DIR",
+    help="Where MOSAIC has its replay files. Default: replay beside the database, or above it.",
+)
+@click.option(
+    "--compact", is_flag=True, help="When all is taken over and compared, drop the arrays from the database, for good."
+)
+@click.option("--dry-run", is_flag=True, help="Only look, and say what would be done.")
+@json_option
+@store_option
+def migrate_mosaic(
+    source: str, replay_dir: str | None, compact: bool, dry_run: bool, as_json: bool, store_path: str | None
+) -> None:
+    """Take over the runs of MOSAIC's telemetry DATABASE and of its replay files.
+
+    Arrays are copied out of the database, read back and compared, one by one; replay files are adopted as they are. The
+    store is made if there is none. Runs that are in it already are skipped, so that the command can be given again, as
+    after a crash. Ends with exit code 1 if a run was refused or differs from the one in the store.
+
+    With --compact, the columns that held arrays then go from the database, and their room is given back. All of it is
+    compared once more before; where anything is missing, nothing is changed.
+    """
+    from playhead import opening
+    from playhead.integrations import mosaic
+
+    path = opening.locate(store_path)
+    options: dict[str, Any] = {"replay_dir": replay_dir, "progress": sys.stderr.isatty()}
+    if not dry_run:
+        with opening.open(path) as store:
+            report = mosaic.migrate(source, store, compact=compact, **options)
+    elif path.exists():
+        with opening.open(path, mode="r") as store:
+            report = mosaic.survey(source, store, **options)
+    else:
+        report = mosaic.survey(source, **options)
+    _print(report, as_json)
+
+
+def _print(report: runicorn.Report | mosaic.Report, as_json: bool) -> None:
     if as_json:
         output.print_json(report.to_json())
     else:

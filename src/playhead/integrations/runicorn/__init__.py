@@ -8,7 +8,8 @@
 Runicorn itself is not needed. `docs/migrate-runicorn.md` says what becomes of each file.
 """
 
+from playhead.integrations.findings import Finding
 from playhead.integrations.runicorn.migration import migrate
-from playhead.integrations.runicorn.report import Finding, Report
+from playhead.integrations.runicorn.report import Report
 
 __all__ = ["Finding", "Report", "migrate"]

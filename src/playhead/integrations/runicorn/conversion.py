@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from playhead import clock, disk, facts, strictjson
+from playhead.integrations import incoming
 from playhead.integrations.runicorn import lines
 from playhead.integrations.runicorn.source import DELETED, META, REJECTED, STATUS, SourceRun
 from playhead.layout import RunFolder
@@ -61,7 +62,7 @@ def build(source: SourceRun, target: RunFolder, digest: str) -> Converted:
         documents[DELETED] = _deleted(source)
     for name, content in documents.items():
         facts.write(target.path / name, content, durable=False)
-    _sync(target.path)
+    incoming.sync_tree(target.path)
     return done
 
 
@@ -186,15 +187,3 @@ def _moment(value: object) -> float | None:
 
 def _is_process_number(value: object) -> bool:
     return isinstance(value, int) and 0 < value < 2**31
-
-
-def _sync(folder: Path) -> None:
-    """Wait until a folder and all in it are on the medium: once for each file, after all were written."""
-    for path, _, names in os.walk(folder, topdown=False):
-        for name in names:
-            fd = os.open(os.path.join(path, name), os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                disk.sync(fd, os.path.join(path, name))
-            finally:
-                os.close(fd)
-        disk.sync_folder(path)

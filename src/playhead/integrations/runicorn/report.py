@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from playhead import strictjson
-
-_SHOWN = 20  # of each kind of finding; `--json` gives all
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something about one run that a person should know.
-
-    Attributes:
-        run: Its folder, relative to the source.
-        reason: What is the matter.
-    """
-
-    run: str
-    reason: str
+from playhead.integrations.findings import Finding, counted, listed, named
 
 
 @dataclass(slots=True)
@@ -86,58 +72,34 @@ class Report:
             yield f"No runs of Runicorn in {self.source}."
             yield "Give the folder that Runicorn records into: RUNICORN_DIR, or the one its viewer was started with."
             return
-        yield f"Imported {self.imported} of {_counted(self.found, 'run')} from {self.source} into {self.store}."
+        yield f"Imported {self.imported} of {counted(self.found, 'run')} from {self.source} into {self.store}."
         if self.imported:
             yield self._points()
         if self.present:
-            yield f"{_counted(self.present, 'run')} skipped: in the store already."
-        yield from _listed(
+            yield f"{counted(self.present, 'run')} skipped: in the store already."
+        yield from listed(
             self.differing,
             "of these differ from the source. To take the source's, remove the run with `playhead rm` and "
             "`playhead purge`, then migrate again:",
         )
-        yield from _listed(self.recording, "skipped: still being recorded. Import again when it has ended:")
-        yield from _listed(self.refused, "refused:")
+        yield from listed(self.recording, "skipped: still being recorded. Import again when it has ended:")
+        yield from listed(self.refused, "refused:")
         yield from self._remainders()
 
     def _points(self) -> str:
         if self.points_in == self.points_out:
-            return f"{_counted(self.points_in, 'metric value')}, all of them in the catalogue."
+            return f"{counted(self.points_in, 'metric value')}, all of them in the catalogue."
         return (
-            f"{_counted(self.points_in, 'metric value')} in the source, but {self.points_out:,} in the catalogue. "
+            f"{counted(self.points_in, 'metric value')} in the source, but {self.points_out:,} in the catalogue. "
             "The files have them all; please report this."
         )
 
     def _remainders(self) -> Iterator[str]:
         if self.unreadable_lines:
-            yield f"{_counted(self.unreadable_lines, 'line')} not readable, kept in events.rejected.txt of the run."
-        yield from _named(self.unreadable_files, "not readable, kept beside as *.rejected.txt:")
-        yield from _named(self.left_out, "left out, being links or no plain files:")
+            yield f"{counted(self.unreadable_lines, 'line')} not readable, kept in events.rejected.txt of the run."
+        yield from named(self.unreadable_files, "not readable, kept beside as *.rejected.txt:")
+        yield from named(self.left_out, "left out, being links or no plain files:")
         if self.artifacts:
-            yield f"{_counted(self.artifacts, 'artifact version')} not imported: artifacts are not taken over yet."
+            yield f"{counted(self.artifacts, 'artifact version')} not imported: artifacts are not taken over yet."
         if self.archived_files:
-            yield f"{_counted(self.archived_files, 'archived file')} not imported: the archive is not taken over yet."
-
-
-def _listed(findings: list[Finding], text: str) -> Iterator[str]:
-    if findings:
-        yield f"{_counted(len(findings), 'run')} {text}"
-        yield from _shortened(f"{finding.run}: {finding.reason}" for finding in findings)
-
-
-def _named(names: list[str], text: str) -> Iterator[str]:
-    if names:
-        yield f"{_counted(len(names), 'file')} {text}"
-        yield from _shortened(names)
-
-
-def _shortened(texts: Iterable[str]) -> Iterator[str]:
-    everything = list(texts)
-    for text in everything[:_SHOWN]:
-        yield f"  {text}"
-    if len(everything) > _SHOWN:
-        yield f"  … and {len(everything) - _SHOWN:,} more"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+            yield f"{counted(self.archived_files, 'archived file')} not imported: the archive is not taken over yet."

@@ -1,0 +1,291 @@
+"""Environments of several agents, recorded: PettingZoo's own, and small ones whose every value is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+import playhead
+from playhead.errors import WrongType
+from playhead.integrations.gymnasium.spaces import restore
+
+pytest.importorskip("pettingzoo")
+
+from pettingzoo import AECEnv, ParallelEnv
+from pettingzoo.utils import conversions
+
+from playhead.integrations.pettingzoo import AECRecorder, ParallelRecorder
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[playhead.Store]:
+    with playhead.open(tmp_path / "store") as opened:
+        yield opened
+
+
+class Meeting(ParallelEnv):
+    """Agents that come and go: `plan` says for each step who is there, and who ends how."""
+
+    metadata: ClassVar = {"name": "meeting_v0"}
+    render_mode = "rgb_array"
+    possible_agents: ClassVar = ["ann", "bob", "cid"]
+
+    def __init__(self, plan: list[dict[str, str]]) -> None:
+        self.plan = plan
+        self.agents: list[str] = []
+
+    def observation_space(self, agent: str) -> spaces.Space:
+        return spaces.Box(-1000, 1000, (2 if agent != "cid" else 3,), np.float32)
+
+    def action_space(self, agent: str) -> spaces.Space:
+        return spaces.Discrete(10)
+
+    def seen(self, agent: str) -> np.ndarray:
+        size = self.observation_space(agent).shape
+        return np.full(size, 10 * self.now + self.possible_agents.index(agent), np.float32)
+
+    def reset(self, seed: int | None = None, options: Any = None) -> tuple[dict, dict]:
+        self.now = 0
+        self.agents = list(self.plan[0])
+        return {agent: self.seen(agent) for agent in self.agents}, {agent: {} for agent in self.agents}
+
+    def step(self, actions: dict[str, int]) -> tuple[dict, dict, dict, dict, dict]:
+        before = self.agents
+        if actions.get("ann") == 9:
+            raise ValueError("no such move")
+        ends = {agent: self.plan[self.now][agent] for agent in before}
+        self.now += 1
+        staying = [agent for agent in before if not ends[agent]]
+        self.agents = (
+            [*staying, *(agent for agent in self.plan[self.now] if agent not in before)]
+            if self.now < len(self.plan)
+            else []
+        )
+        everybody = {*before, *self.agents}
+        return (
+            {agent: self.seen(agent) for agent in everybody},
+            {agent: self.now + self.possible_agents.index(agent) / 10 if agent in before else 0 for agent in everybody},
+            {agent: ends.get(agent) == "dead" for agent in everybody},
+            {agent: ends.get(agent) == "cut" for agent in everybody},
+            {agent: {"now": self.now} for agent in everybody},
+        )
+
+    def render(self) -> np.ndarray:
+        return np.full((4, 4, 3), self.now, np.uint8)
+
+
+def play(env: ParallelEnv, seed: int | None = None) -> None:
+    env.reset(seed=seed)
+    while env.agents:
+        env.step(dict.fromkeys(env.agents, env.now % 9))
+
+
+GOING = [{"ann": "", "bob": ""}, {"ann": "", "bob": "dead", "cid": ""}, {"ann": "", "cid": "cut"}, {"ann": "dead"}]
+
+
+def test_agents_that_come_late_and_end_early_share_an_episode(store: playhead.Store) -> None:
+    with store.run("meeting", "parallel") as run:
+        env = ParallelRecorder(Meeting(GOING), run)
+        play(env, seed=5)
+        env.close()
+    (episode,) = run.episodes
+    assert (episode.length, episode.how, episode.static["seed"]) == (8, "truncated", 5)
+    assert episode["ann.observation"].values.tolist() == [[0, 0], [10, 10], [20, 20], [30, 30]]
+    assert episode["bob.observation"].values.tolist() == [[1, 1], [11, 11]]
+    assert episode["cid.observations_2"].values.tolist() == [[12, 12, 12], [22, 22, 22]]  # another space
+    assert episode["ann.action"].values.tolist() == [0, 1, 2, 3]
+    assert episode["bob.reward"].values.tolist() == pytest.approx([1.1, 2.1])
+    assert episode["bob.terminated"].values.tolist() == [False, True]
+    assert episode["cid.truncated"].values.tolist() == [False, True]
+    assert episode.steps["step"].tolist() == [0, 0, 1, 1, 1, 2, 2, 3]
+    assert [info["now"] for info in episode.infos] == [1, 1, 2, 2, 2, 3, 3, 4]
+    frames = episode["ann.frame"].values
+    assert frames[:, 0, 0, 0].tolist() == [0, 1, 2, 3]  # one a step, with its first agent
+    assert episode.final["observation.ann"].tolist() == [40, 40]
+    assert episode.final["observation.bob"].tolist() == [21, 21]
+    assert episode.final["observation.cid"].tolist() == [32, 32, 32]
+    space = episode.static["agents"]["cid"]["observation_space"]
+    assert restore(space, {"observations_2": np.zeros(3, np.float32)}).shape == (3,)
+
+
+def test_agents_that_all_end_at_once_end_the_episode(store: playhead.Store) -> None:
+    with store.run("meeting", "parallel") as run:
+        env = ParallelRecorder(Meeting([{"ann": "", "bob": ""}, {"ann": "dead", "bob": "dead"}]), run, frames=None)
+        play(env)
+        play(env)
+        env.close()
+    assert [(episode.length, episode.how) for episode in run.episodes] == [(4, "terminated")] * 2
+    assert set(run.episodes[0].final) == {"observation.ann", "observation.bob"}
+    assert "ann.frame" not in run.episodes[0]
+
+
+def test_a_reset_or_an_error_in_the_midst_ends_the_episode(store: playhead.Store) -> None:
+    with store.run("meeting", "parallel") as run:
+        env = ParallelRecorder(Meeting(GOING), run)
+        env.reset()
+        env.step({"ann": 1, "bob": 1})
+        env.reset()
+        env.step({"ann": 1, "bob": 1})
+        with pytest.raises(ValueError, match="no such move"):
+            env.step({"ann": 9, "bob": 1})
+        env.close()
+        env.close()
+    first, second = run.episodes
+    assert (first.how, second.how) == ("reset", "error")
+    assert second.static["error"] == {"type": "ValueError", "message": "no such move"}
+    assert first.final["observation.cid"].tolist() == [12, 12, 12]
+
+
+def test_the_environment_does_what_it_did_without_the_recorder(store: playhead.Store) -> None:
+    from mpe2 import simple_tag_v3
+
+    def played(env: ParallelEnv) -> list[Any]:
+        found = [env.reset(seed=3)]
+        for agent in env.agents:
+            env.action_space(agent).seed(7)
+        while env.agents:
+            found.append(env.step({agent: env.action_space(agent).sample() for agent in env.agents}))
+        env.close()
+        return found
+
+    alone = played(simple_tag_v3.parallel_env(max_cycles=20))
+    with store.run("tag", "random") as run:
+        recorded = played(ParallelRecorder(simple_tag_v3.parallel_env(max_cycles=20), run))
+    for one, other in zip(alone, recorded, strict=True):
+        for these, those in zip(one, other, strict=True):
+            assert these.keys() == those.keys()
+            assert all(np.array_equal(these[agent], those[agent]) for agent in these)
+    (episode,) = run.episodes
+    for agent in recorded[0][0]:
+        name = "observation" if agent.startswith("adversary") else "observations_2"
+        wanted = np.stack([step[0][agent] for step in recorded[:-1]])
+        assert np.array_equal(episode[f"{agent}.{name}"].values, wanted)
+        assert episode[f"{agent}.reward"].values.tolist() == [step[1][agent] for step in recorded[1:]]
+        assert np.array_equal(episode.final[f"observation.{agent}"], recorded[-1][0][agent])
+    assert episode.how == "truncated"
+
+
+def aec_rows(env: AECEnv, choose: Any, seed: int) -> dict[str, list[tuple[Any, ...]]]:
+    """Play, and note for each agent what it saw and did, and what `last` says came of it."""
+    env.reset(seed=seed)
+    found: dict[str, list[tuple[Any, ...]]] = {agent: [] for agent in env.agents}
+    waiting: dict[str, tuple[Any, Any]] = {}
+    for agent in env.agent_iter():
+        observation, reward, terminated, truncated, _ = env.last()
+        if agent in waiting:
+            found[agent].append((*waiting.pop(agent), reward, terminated, truncated))
+        action = None if terminated or truncated else choose(observation)
+        if action is not None:
+            waiting[agent] = observation, action
+        env.step(action)
+    assert not waiting
+    return found
+
+
+def check_rows(episode: Any, expected: dict[str, list[tuple[Any, ...]]], parts: tuple[str, ...] = ()) -> None:
+    for agent, rows in expected.items():
+        assert episode[f"{agent}.action"].values.tolist() == [row[1] for row in rows]
+        assert episode[f"{agent}.reward"].values.tolist() == pytest.approx([row[2] for row in rows])
+        assert episode[f"{agent}.terminated"].values.tolist() == [row[3] for row in rows]
+        for part in parts:
+            values = episode[f"{agent}.observation.{part}"].values
+            assert np.array_equal(values, np.stack([row[0][part] for row in rows]))
+    assert episode.length == sum(map(len, expected.values()))
+
+
+def test_a_board_game_is_recorded_with_what_each_turn_came_to(store: playhead.Store) -> None:
+    from pettingzoo.classic.connect_four import connect_four
+
+    rng = np.random.default_rng(4)
+    with store.run("connect four", "random") as run:
+        env = AECRecorder(connect_four.env(), run)
+        for seed in range(3):
+            expected = aec_rows(env, lambda seen: int(rng.choice(np.flatnonzero(seen["action_mask"]))), seed)
+            check_rows(run.episodes[seed], expected, ("observation", "action_mask"))
+            assert run.episodes[seed].how == "terminated"
+        env.close()
+    assert len(run.episodes) == 3
+    assert sorted(run.episodes[0]["player_0.reward"].values)[-1] in (0, 1)
+
+
+def test_turns_of_a_parallel_environment_in_turn_are_recorded_with_dead_steps(store: playhead.Store) -> None:
+    with store.run("meeting", "aec") as run:
+        env = AECRecorder(conversions.parallel_to_aec(Meeting(GOING)), run, every=2)
+        env.reset()
+        rows = 0
+        for _ in env.agent_iter():
+            *_, terminated, truncated, _ = env.last()
+            rows += not (terminated or truncated)
+            env.step(None if terminated or truncated else 1)
+        env.close()
+    (episode,) = run.episodes
+    assert (episode.length, episode.how) == (rows, "truncated")
+    assert episode["bob.terminated"].values.tolist()[-1]
+    assert episode["bob.observation"].values.tolist() == [[1, 1], [11, 11]]
+    assert episode["ann.reward"].values.tolist() == [1, 2, 3, 4]
+
+
+def test_an_episode_left_in_the_midst_keeps_the_turns_that_were_taken(store: playhead.Store) -> None:
+    from pettingzoo.classic.tictactoe import tictactoe
+
+    with store.run("tictactoe", "some") as run:
+        env = AECRecorder(tictactoe.env(), run)
+        env.reset()
+        for action in (0, 3, 1):
+            env.step(action)  # without looking at it first
+        env.reset()
+        for action in (0, 3, 1, 4, 2):
+            env.last()
+            env.step(action)
+        env.close()  # before the dead steps
+    first, second = run.episodes
+    assert (first.length, first.how, second.length, second.how) == (3, "reset", 5, "closed")
+    assert second["player_1.reward"].values.tolist() == [0, 0, 1]
+    assert second["player_2.reward"].values.tolist() == [0, -1]
+    assert second["player_1.terminated"].values.tolist() == [False, False, True]
+    assert second["player_1.observation.observation"].values[1][0, 0].tolist() == [1, 0]
+
+
+def test_an_illegal_move_ends_the_game_and_is_recorded(store: playhead.Store) -> None:
+    from pettingzoo.classic.tictactoe import tictactoe
+
+    with store.run("tictactoe", "bad") as run:
+        env = AECRecorder(tictactoe.env(), run)
+        env.reset()
+        for _ in env.agent_iter():
+            *_, terminated, truncated, _ = env.last()
+            env.step(None if terminated or truncated else 0)
+        env.close()
+    (episode,) = run.episodes
+    assert episode["player_2.reward"].values.tolist() == [-1]
+    assert episode.how == "terminated"
+
+
+def test_frames_are_rendered_where_the_environment_can(store: playhead.Store) -> None:
+    from pettingzoo.classic.rps import rps
+
+    with store.run("rps", "frames") as run:
+        env = AECRecorder(rps.env(render_mode="rgb_array", max_cycles=2), run, every=2)
+        aec_rows(env, lambda seen: 1, 0)
+        env.close()
+    (episode,) = run.episodes
+    assert episode["player_0.frame"].values.shape[1:] == (800, 285, 3)
+    assert len(episode["player_0.frame"]) == 2
+
+
+@pytest.mark.parametrize("options", [{"frames": "observation"}, {"every": 0}, {"every": True}])
+def test_what_cannot_be_done_is_said_at_once(options: dict[str, Any], store: playhead.Store) -> None:
+    with store.run("meeting", "wrong") as run, pytest.raises(WrongType):
+        ParallelRecorder(Meeting(GOING), run, **options)
+
+
+def test_frames_that_cannot_be_rendered_are_refused(store: playhead.Store) -> None:
+    env = Meeting(GOING)
+    env.render_mode = None
+    with store.run("meeting", "wrong") as run, pytest.raises(WrongType, match="rgb_array"):
+        ParallelRecorder(env, run, frames="render")
