@@ -2,12 +2,42 @@
 
 from __future__ import annotations
 
-from benchmarks import catalogue, episodes, journal, logging, page, replay, signals, tables, video
+from benchmarks import (
+    artifacts,
+    care,
+    catalogue,
+    episodes,
+    journal,
+    live,
+    logging,
+    page,
+    replay,
+    resimulate,
+    signals,
+    tables,
+    traces,
+    video,
+)
 
 
 def main() -> None:
     """Run one after the other."""
-    for benchmark in (logging, journal, catalogue, signals, episodes, video, replay, tables, page):
+    for benchmark in (
+        logging,
+        journal,
+        catalogue,
+        artifacts,
+        care,
+        signals,
+        episodes,
+        video,
+        replay,
+        resimulate,
+        traces,
+        live,
+        tables,
+        page,
+    ):
         benchmark.main()
         print()
 

@@ -20,6 +20,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from playhead import live as live
+    from playhead.artifact import Artifact, ArtifactVersion
     from playhead.dataset import (
         CachedDataset,
         ConcatDataset,
@@ -57,11 +59,12 @@ if TYPE_CHECKING:
         WrongType,
     )
     from playhead.lanes.arrays.config import ReplayConfig
+    from playhead.lanes.keyframes import retention, tiers
     from playhead.lanes.vectors import SimpleSignal, SimpleSignalWriter
     from playhead.lanes.video import VideoSignal, VideoSignalWriter
     from playhead.opening import open, rebuild
     from playhead.recording import RunWriter
-    from playhead.ref import EpisodeRef, FrameRef, make_frame_ref
+    from playhead.ref import EpisodeRef, FrameRef, TraceRef, make_frame_ref
     from playhead.replay import FrameResolver, ReplayEpisode, ReplayReader, ReplayWriter, Transition
     from playhead.run import Run
     from playhead.sampling import Sample, sample
@@ -69,6 +72,7 @@ if TYPE_CHECKING:
     from playhead.signal.derived import joined as join
     from playhead.store import Store
     from playhead.table import Table
+    from playhead.trace import Trace, TraceWriter
     from playhead.train import (
         EpisodeDataset,
         EpisodeLoader,
@@ -89,6 +93,8 @@ _HOME = {
     "Store": "store",
     "Run": "run",
     "RunWriter": "recording",
+    "Artifact": "artifact",
+    "ArtifactVersion": "artifact",
     "join": "signal.derived:joined",
     "Signal": "signal",
     "SignalWriter": "signal",
@@ -126,6 +132,11 @@ _HOME = {
     "sample": "sampling",
     "EpisodeRef": "ref",
     "FrameRef": "ref",
+    "TraceRef": "ref",
+    "Trace": "trace",
+    "TraceWriter": "trace",
+    "retention": "trace",
+    "tiers": "trace",
     "make_frame_ref": "ref",
     "FrameResolver": "replay",
     "ReplayEpisode": "replay",
@@ -136,8 +147,12 @@ _HOME = {
     "show": "web.notebook",
 }
 
+_MODULES = {"live"}  # public as they are
+
 __all__ = [
     "ArraySignal",
+    "Artifact",
+    "ArtifactVersion",
     "BadKey",
     "BadName",
     "BadQuery",
@@ -195,6 +210,9 @@ __all__ = [
     "TableBatchSampler",
     "TableDataset",
     "TableLoader",
+    "Trace",
+    "TraceRef",
+    "TraceWriter",
     "TransformedDataset",
     "Transition",
     "Unfinished",
@@ -203,18 +221,23 @@ __all__ = [
     "WrongShape",
     "WrongType",
     "join",
+    "live",
     "make_frame_ref",
     "n_step",
     "open",
     "rebuild",
+    "retention",
     "sample",
     "show",
+    "tiers",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'playhead' has no attribute {name!r}")
+    if name in _MODULES:
+        return import_module(f"playhead.{name}")
     home, _, known_as = _HOME.get(name, "errors").partition(":")
     value = getattr(import_module(f"playhead.{home}"), known_as or name)
     globals()[name] = value

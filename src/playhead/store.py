@@ -220,8 +220,8 @@ class Store:
 
         Args:
             query: A SELECT, with `?` or `:name` for parameters. Tables: runs, series, points, run_values, run_tags,
-                media, episode_folders, artifacts, artifact_versions, artifact_uses; views: experiments, metrics, episodes
-                and steps (what agents played).
+                media, episode_folders, artifacts, artifact_versions, artifact_uses; views: experiments, metrics,
+                episodes and steps (what agents played).
             parameters: Their values.
             timeout: Seconds after which the query is stopped.
 

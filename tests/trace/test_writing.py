@@ -301,7 +301,7 @@ def test_aged_keyframes_stay_within_their_bound(tmp_path: Path, bucket: int, mon
     path = tmp_path / "x.trace"
     made = 0
     with TraceWriter(path, retention=retention.Aged(bucket)) as writer:
-        for step in range(6000):
+        for step in range(3000):
             writer.append(step, ts_ns=step)
             if step % 100 == 99:
                 before = path.stat().st_ino if path.exists() else 0
@@ -314,10 +314,10 @@ def test_aged_keyframes_stay_within_their_bound(tmp_path: Path, bucket: int, mon
                 assert len(due) <= bound
                 assert journal_states(path) <= 1.5 * bound + 256
                 assert [trace.seek(s) for s in due] == due
-    assert made >= 5
+    assert made >= 3
     assert [trace.seek(s) for s in due] == due  # of a reader that did not look again
     again = Trace.open(path)
-    assert again.timestamps.tolist() == list(range(6000))
+    assert again.timestamps.tolist() == list(range(3000))
     assert again.keyframes.tolist() == due
 
 

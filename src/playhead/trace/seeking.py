@@ -10,7 +10,7 @@ import math
 import threading
 from bisect import bisect_right, insort
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from playhead.trace.identity import Step
 CACHE_BYTES = 64 << 20
 
 _AT_ONCE = 1024  # inputs that are read together
+_TRIES = 5  # to read a keyframe beside a recorder that drops some
 
 
 class Seeker:
@@ -32,13 +33,21 @@ class Seeker:
         contents: What is kept of the trace.
         step: Makes a state of the one before; None where only keyframes are asked for.
         cache_bytes: How much memory states that were passed may take.
+        refresh: Looks at what was recorded since, and has `turn_to` called.
 
     Attributes:
         calls: How often `step` was called.
     """
 
-    def __init__(self, contents: Contents, step: Step | None, cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(
+        self,
+        contents: Contents,
+        step: Step | None,
+        cache_bytes: int = CACHE_BYTES,
+        refresh: Callable[[], object] | None = None,
+    ) -> None:
         self._contents, self._step = contents, step
+        self._refresh = refresh or contents.refresh
         self._most = cache_bytes
         self._cache: OrderedDict[int, bytes] = OrderedDict()
         self._known: list[int] = []  # the steps in the cache, in order
@@ -75,15 +84,25 @@ class Seeker:
 
     def _nearest(self, step: int) -> tuple[int, bytes, bool]:
         """Give the last known state at or before a step, and whether it is a keyframe."""
-        keyframe = self._contents.nearest(step)
-        if keyframe is None:
-            raise NotFound(f"step {step} cannot be had: no state at or before it was kept")
+        keyframe = self._last_kept(step)
         place = bisect_right(self._known, step)
         cached = self._known[place - 1] if place else -1
         if cached > keyframe:
             self._cache.move_to_end(cached)
             return cached, self._cache[cached], False
+        for _ in range(_TRIES):
+            try:
+                return keyframe, self._contents.packed(keyframe), True
+            except NotFound:  # whoever records it has dropped it since
+                self._refresh()
+                keyframe = self._last_kept(step)
         return keyframe, self._contents.packed(keyframe), True
+
+    def _last_kept(self, step: int) -> int:
+        keyframe = self._contents.nearest(step)
+        if keyframe is None:
+            raise NotFound(f"step {step} cannot be had: no state at or before it was kept")
+        return keyframe
 
     def _replay(self, state: Any, start: int, stop: int, every: int) -> Any:
         step = self._function(start, stop)
@@ -161,14 +180,21 @@ class Seeker:
             yield start, packed
             keyframes = set(self._contents.keyframes.tolist()) if stop - start > 1 else set()
             for place, inputs in self._batches(start, stop - 1, 1):
-                if place + 1 in keyframes:
-                    packed = self._contents.packed(place + 1)
-                    state = None  # not needed before a step that is no keyframe
+                if place + 1 in keyframes and (kept := self._kept(place + 1)) is not None:
+                    packed, state = kept, None  # which is not needed before a step that is no keyframe
                 else:
                     step = self._function(place, place + 1)
                     state = self._run(step, tree.unpack(packed) if state is None else state, inputs, place)
                     packed = tree.pack(state)
                 yield place + 1, packed
+
+    def _kept(self, step: int) -> bytes | None:
+        """Give the packed state of a keyframe; None where it was dropped since."""
+        try:
+            return self._contents.packed(step)
+        except NotFound:
+            self._refresh()
+            return None
 
     def replay(self, start: int, stop: int) -> Iterator[Any]:
         """Give the states behind a keyframe, up to and with that of `stop`, all recomputed and none remembered.

@@ -46,7 +46,7 @@ class Trace(Signal[Any]):
         self._contents = contents
         self._step = step
         self._cache_bytes = cache_bytes
-        self._seeker = Seeker(contents, step, cache_bytes)
+        self._seeker = Seeker(contents, step, cache_bytes, self.refresh)
         self._source: Path | None = None
 
     @classmethod

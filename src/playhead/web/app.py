@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from playhead import strictjson
 from playhead.errors import PlayheadError
 from playhead.lanes.arrays.pieces import Gone
-from playhead.web import about, answers, checking, episodes, errors, runs
+from playhead.web import about, answers, checking, episodes, errors, live, runs
 from playhead.web.built import Page
 from playhead.web.errors import BadRequest, Refused
 from playhead.web.routes import Ask, Route
@@ -38,7 +38,7 @@ THREADS = 16  # fewer than the catalogue has connections, so that none waits for
 
 def all_routes() -> tuple[Route, ...]:
     """Collect the routes of all rooms, in the order in which they are looked at."""
-    return tuple(sorted((*about.ROUTES, *runs.ROUTES, *episodes.ROUTES), key=Route.rank))
+    return tuple(sorted((*about.ROUTES, *runs.ROUTES, *episodes.ROUTES, *live.ROUTES), key=Route.rank))
 
 
 def make_app(

@@ -18,8 +18,10 @@ import pytest
 
 from playhead import strictjson, zstd
 from playhead.errors import Damaged, NotFound, PlayheadError, StoreTooNew
+from playhead.journal import JournalWriter
 from playhead.lanes.keyframes import sealed, tree
 from playhead.signal.solo import tape_of
+from playhead.tape import FACTS, HEAD, SAMPLES
 from playhead.trace import Trace, TraceWriter
 from playhead.trace.writing import recover
 from tests.trace.made import State, append, history, record, update
@@ -263,6 +265,28 @@ def test_recovering_from_a_damaged_tape_loses_nothing(taped: Path, tmp_path: Pat
         found = assert_right_or_refused(path)
         assert found is not None
         assert found >= 20
+
+
+@pytest.mark.parametrize(
+    ("what", "kind", "payload"),
+    [
+        (FACTS, 0, b"{"),
+        (FACTS, 0, b"[]"),
+        (FACTS, 0, b'{"base": "x", "facts": {}}'),
+        (FACTS, 0, b'{"base": 7, "facts": {"version": 1}}'),
+        (SAMPLES, 0, b"short"),
+        (SAMPLES, 1, b"no block"),
+        (SAMPLES, 1, zstd.compress(tree.pack({"first": 0}), 3)),
+        (SAMPLES, 1, zstd.compress(tree.pack([1]), 3)),
+    ],
+)
+def test_sound_records_that_say_what_cannot_be(tmp_path: Path, what: int, kind: int, payload: bytes) -> None:
+    path = tmp_path / "x.trace"
+    with JournalWriter(tape_of(path)) as journal:
+        journal.append(HEAD.pack(what, kind), payload)
+    for ask in (Trace.open, recover):
+        with pytest.raises((Damaged, NotFound)):
+            ask(path)
 
 
 def test_a_tape_alone_of_foreign_bytes(tmp_path: Path) -> None:

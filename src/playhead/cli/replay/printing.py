@@ -7,6 +7,7 @@ import shutil
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
 from playhead.cli import output
 from playhead.cli.replay import cells
@@ -24,15 +25,19 @@ def print_frames(script: Script, scenes: range, count: int) -> None:
         scenes: Which part of it.
         count: How many frames.
     """
+    click.echo(script.title)
+    for scene in chosen(scenes, count):
+        print_picture(script.picture(scene), _figures(script, scene))
+
+
+def print_picture(picture: NDArray[np.uint8], caption: str) -> None:
+    """Print one picture with a line below it, as large as the window allows."""
     depth = cells.depth_of(os.environ) if output.in_terminal() else cells.PLAIN
     window = shutil.get_terminal_size()
     rows = max(1, window.lines - _BAND) if output.in_terminal() else _ROWS
-    click.echo(script.title)
-    for scene in chosen(scenes, count):
-        picture = script.picture(scene)
-        tall, wide = cells.fitted(picture.shape, rows, window.columns)
-        lines = cells.lines(cells.encoded(picture, tall, wide, depth), depth)
-        click.echo("\n".join(["", *lines, _figures(script, scene)]), color=depth != cells.PLAIN)
+    tall, wide = cells.fitted(picture.shape, rows, window.columns)
+    lines = cells.lines(cells.encoded(picture, tall, wide, depth), depth)
+    click.echo("\n".join(["", *lines, caption]), color=depth != cells.PLAIN)
 
 
 def chosen(scenes: range, count: int) -> list[int]:

@@ -56,8 +56,7 @@ class Live:
             return False
         if self._writer is None:
             self._writer = LiveWriter(name, facts=self._facts)
-        self._writer.note(reward, ended, lane)
-        return self._writer.is_due
+        return self._writer.note(reward, ended, lane)
 
     def show(self, picture: Any) -> None:
         """Publish what is seen now: a picture, several in a list, or None where nothing is."""

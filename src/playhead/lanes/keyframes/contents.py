@@ -320,12 +320,27 @@ class StoredContents(Contents):
         return self._keyframes
 
     def compressed(self, step: int) -> tuple[bytes, bytes]:
-        """Give the compressed state of a keyframe, unchecked, and its hash."""
+        """Give the compressed state of a keyframe, unchecked, and its hash.
+
+        Raises:
+            NotFound: It is none, or stopped being one since.
+        """
         with self._lock:
-            if self._taped is not None and step >= self._base:
-                return self._taped.state(step)
-            assert self._sealed is not None
-            return self._sealed.state(step)
+            try:
+                return self._compressed(step)
+            except KeyError:  # its segment was removed: what is still kept of it is in the file
+                self.refresh()
+            try:
+                return self._compressed(step)
+            except KeyError as error:
+                raise NotFound(f"the state of step {step} of {self.path} is not kept any more") from error
+
+    def _compressed(self, step: int) -> tuple[bytes, bytes]:
+        if self._taped is not None and step >= self._base:
+            return self._taped.state(step)
+        if self._sealed is None:
+            raise KeyError(step)
+        return self._sealed.state(step)
 
     def packed(self, step: int) -> bytes:
         """Give the packed state of a keyframe."""

@@ -1,0 +1,89 @@
+"""What lies behind each frame, as JSON: who writes it, and where in the run it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from playhead import strictjson
+from playhead.process import Process
+
+ROOM = 512  # bytes
+
+_WRITER, _RUN, _FACTS = "writer", "run_id", "facts"
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What is known of a frame and its writer; nothing where another program wrote something else.
+
+    Attributes:
+        writer: The process; None where it does not say.
+        run_id: The run, as its writer spells it.
+        step: Counted over the whole run, from 1.
+        episode: Counted from 0.
+        episode_return: The rewards of the episode so far.
+        ts_ns: When it was published.
+        facts: What the writer says of itself, such as the environment.
+    """
+
+    writer: Process | None = None
+    run_id: str | None = None
+    step: int | None = None
+    episode: int | None = None
+    episode_return: float | None = None
+    ts_ns: int | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Head:
+    """The part of the metadata that stays, encoded once.
+
+    Args:
+        writer: The process.
+        run_id: The run.
+        facts: More about it; left out where there is no room.
+    """
+
+    def __init__(self, writer: Process, run_id: str, facts: Mapping[str, Any]) -> None:
+        known = {_WRITER: writer.to_json(), _RUN: run_id}
+        full = strictjson.encode(strictjson.plain(known | {_FACTS: facts}))
+        self._begin = (full if len(full) <= ROOM // 2 + ROOM // 4 else strictjson.encode(known))[:-1]
+
+    def pack(self, step: int, episode: int, episode_return: float, ts_ns: int) -> bytes:
+        """Write the metadata of a frame."""
+        shown = b"%a" % episode_return if math.isfinite(episode_return) else b"null"
+        return b'%b,"step":%d,"episode":%d,"episode_return":%b,"ts_ns":%d}' % (self._begin, step, episode, shown, ts_ns)
+
+
+def unpack(data: bytes) -> Metadata:
+    """Read metadata that anybody may have written; what cannot be understood is left out."""
+    try:
+        found = strictjson.decode(data)
+    except strictjson.JSONDecodeError:
+        return Metadata()
+    if not isinstance(found, dict):
+        return Metadata()
+    facts = found.get(_FACTS)
+    return Metadata(
+        _process(found.get(_WRITER)),
+        _typed(found.get(_RUN), str),
+        _typed(found.get("step"), int),
+        _typed(found.get("episode"), int),
+        _typed(found.get("episode_return"), float),
+        _typed(found.get("ts_ns"), int),
+        facts if isinstance(facts, dict) else {},
+    )
+
+
+def _process(data: Any) -> Process | None:
+    try:
+        return Process.from_json(data)
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _typed(value: Any, kind: type[Any]) -> Any:
+    return value if type(value) is kind else None

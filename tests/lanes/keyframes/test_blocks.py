@@ -1,0 +1,64 @@
+"""Steps in blocks: of the size that a seek reads, whatever inputs are like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from playhead.errors import Damaged, WrongType
+from playhead.lanes.keyframes import blocks, sealing
+from playhead.lanes.keyframes.blocks import Block
+from playhead.lanes.keyframes.contents import MemoryContents, StoredContents
+from playhead.lanes.keyframes.sealed import Sealed
+from playhead.trace import TraceWriter
+
+inputs = st.lists(st.none() | st.binary(min_size=1, max_size=20), max_size=40)
+
+
+@settings(deadline=None)
+@given(inputs, st.integers(0, 50), st.integers(0, 50), st.integers(1, 3))
+def test_a_block_comes_back_and_can_be_cut_anywhere(given_: list[bytes | None], a: int, b: int, stride: int) -> None:
+    n = len(given_)
+    stamps = np.array([-(1 << 63) + 5 * i for i in range(n)], np.int64)
+    block = Block(7, stamps, np.linspace(0, 1, n), given_, [1, 2])
+    found = Block.unpack(block.pack(), "x")
+    assert (found.first, found.stop, found.dropped) == (7, 7 + n, [1, 2])
+    assert found.stamps.tolist() == stamps.tolist()
+    assert found.errors.tolist() == np.linspace(0, 1, n).tolist()
+    assert list(found.inputs) == given_
+    assert found.inputs[a:b] == given_[a:b]
+    assert found.inputs[a:b:stride] == given_[a:b:stride]
+    assert len(found.inputs) == n
+
+
+def test_large_inputs_make_small_blocks(tmp_path: Path) -> None:
+    each = [bytes([number]) * 50_000 if number % 3 else None for number in range(200)]
+    contents = MemoryContents({}, range(200), [0.0] * 200, {}, each)
+    cut = list(sealing.blocks_of(contents))
+    assert [block.first for block in cut] == [0, *np.cumsum([len(block.stamps) for block in cut])[:-1]]
+    assert sum(len(block.stamps) for block in cut) == 200
+    assert all(sum(map(len, filter(None, block.inputs))) < 2_000_000 for block in cut)
+    assert len(cut) > 5
+    sealing.write(tmp_path / "x.trace", contents)
+    assert len(Sealed(tmp_path / "x.trace").block_starts) == len(cut)
+    assert list(StoredContents(tmp_path / "x.trace").packed_inputs(0, 200)) == each
+
+
+def test_what_is_too_large_to_be_read_again_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "MOST_PACKED", 1000)
+    with TraceWriter(tmp_path / "x.trace") as writer:
+        for refused in ({"state": bytes(1000)}, {"state": 1, "input": bytes(1000)}):
+            with pytest.raises(WrongType, match="at most"):
+                writer.append(**refused)  # type: ignore[arg-type]
+        writer.append(1, input=2)
+    assert StoredContents(tmp_path / "x.trace").length == 1
+
+
+@given(st.binary(max_size=60))
+def test_other_bytes_are_damage(data: bytes) -> None:
+    with pytest.raises(Damaged):
+        Block.unpack(data, "x")
