@@ -1,6 +1,6 @@
 """What publishing costs, and what a worker loses that goes flat out while two readers look.
 
-Run: python -m benchmarks.live [--rounds 150] [--steps 150]
+Run: python -m benchmarks.live [--rounds 60] [--steps 150]
 
 The worker plays Pong without a policy, each second round with a live writer and two processes that read 60 frames a
 second. The median over pairs of neighbouring rounds counts, in CPU time of the worker.
@@ -102,7 +102,7 @@ def loss(rounds: int, steps: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=150)
+    parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--steps", type=int, default=1500)
     options, _ = parser.parse_known_args()
     print("Live")

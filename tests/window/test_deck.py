@@ -94,7 +94,7 @@ def test_a_program_that_dies_leaves_its_recording(line: Timeline) -> None:
 
 
 def test_nothing_recorded_yet() -> None:
-    empty = Timeline([], lambda _: pytest.fail("there is none"))
+    empty = Timeline.of_nothing()
     deck = Deck(lambda: empty)
     assert deck.scene() is None
     assert not deck.advance(1)

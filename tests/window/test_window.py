@@ -57,7 +57,7 @@ def pixels(window: Window) -> np.ndarray:
     """Give what is drawn of the picture."""
     image = window._picture.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
     rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.bytesPerLine())
-    return rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3)
+    return rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3).copy()  # before the image goes
 
 
 def middle(window: Window) -> list[int]:

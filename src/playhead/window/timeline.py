@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from playhead.episode import Episode
+from playhead.errors import OutOfRange
 from playhead.export.film import Script
 from playhead.export.film.figures import Figure
 from playhead.export.film.pictures import RGB
@@ -58,6 +59,11 @@ class Timeline:
         self.lengths = list(lengths)
         self.starts = [0, *accumulate(self.lengths)]
         self._scripts: OrderedDict[int, Script] = OrderedDict()
+
+    @classmethod
+    def of_nothing(cls) -> Timeline:
+        """Make the line of a run of which nothing is recorded."""
+        return cls([], _refuse)
 
     @classmethod
     def of_episode(
@@ -112,6 +118,10 @@ class Timeline:
         script, scene = self._found(place)
         scene = min(scene, len(script) - 1)
         return float(script.times[scene + 1] - script.times[scene])
+
+
+def _refuse(number: int) -> Episode:
+    raise OutOfRange(f"no episode {number}: nothing is recorded")
 
 
 def _length(episode: Episode) -> int:

@@ -10,9 +10,10 @@ from playhead.cli.output import text_width
 from playhead.cli.replay import cells
 from playhead.cli.replay.printing import print_picture
 from playhead.cli.replay.screen import BADGE, BOLD, DIM, REVERSE, Piece, Screen, pieces_of
-from playhead.export.film.figures import BAD, GOOD, PLAIN, Figure, number, one_line
-from playhead.lanes.live.ring import Picture
+from playhead.export.film.figures import Figure
+from playhead.export.film.pictures import RGB
 from playhead.live import LiveFrame
+from playhead.window.feed import figures_of, picture_of, title_of
 
 _KEYS = "←→ run  space hold  q quit"
 _NOTHING = np.zeros((1, 1, 3), np.uint8)
@@ -25,8 +26,8 @@ def print_once(run_id: str) -> None:
     with live.LiveReader(run_id) as reader:
         found, state = reader.latest(), reader.state
     click.echo(f"{title_of(run_id, found)} · {state}")
-    caption = "  ".join(f"{figure.label} {figure.text}" for figure in figures_of(found))
-    print_picture(picture_of(found), caption)
+    caption = "  ".join(f"{figure.label} {figure.text}" for figure in _figures_of(found))
+    print_picture(_picture_of(found), caption)
 
 
 def draw(
@@ -46,9 +47,9 @@ def draw(
     def band(columns: int) -> list[str]:
         badge = "held" if is_held else "" if state == live.LIVE else state
         look = BADGE if screen.depth != cells.PLAIN else REVERSE
-        figures = pieces_of(figures_of(found), _WIDTHS)
+        figures = pieces_of(_figures_of(found), _WIDTHS)
         if sum(text_width(piece.text) for piece in figures) > columns - 4 - len(badge):
-            figures = pieces_of(figures_of(found), {})
+            figures = pieces_of(_figures_of(found), {})
         right = Piece(f" {badge} ", look) if badge else Piece("")
         return [
             screen.written([Piece(" "), *_names(names, run_id)], columns),
@@ -56,39 +57,15 @@ def draw(
             screen.spread(figures, right, columns, keeps_right=bool(badge)),
         ]
 
-    screen.draw((run_id, 0 if found is None else found.number), lambda: picture_of(found), band)
+    screen.draw((run_id, 0 if found is None else found.number), lambda: _picture_of(found), band)
 
 
-def title_of(run_id: str, found: LiveFrame | None) -> str:
-    """Say what is shown: its environment and its run."""
-    env_id = None if found is None else found.metadata.facts.get("env_id")
-    return " · ".join(one_line(str(part)) for part in (env_id, run_id) if part)
+def _figures_of(found: LiveFrame | None) -> list[Figure]:
+    return [Figure("nothing was published yet", "")] if found is None else figures_of(found)
 
 
-def figures_of(found: LiveFrame | None) -> list[Figure]:
-    """Give what is known beside a frame."""
-    if found is None:
-        return [Figure("nothing was published yet", "")]
-    reward, rolling, rate = found.figures
-    tone = GOOD if reward > 0 else BAD if reward < 0 else PLAIN
-    about = found.metadata
-    known = [
-        ("return", about.episode_return),
-        ("rolling", rolling),
-        ("steps/s", round(rate) if rate >= 10 else rate),
-        ("episode", about.episode),
-        ("step", about.step),
-    ]
-    figures = [Figure(label, number(value)) for label, value in known if value is not None]
-    return [Figure("reward", number(reward, signed=True), tone), *figures]
-
-
-def picture_of(found: LiveFrame | None) -> Picture:
-    """Give a frame in three colours."""
-    if found is None:
-        return _NOTHING
-    picture = found.picture
-    return np.repeat(picture, 3, axis=2) if picture.shape[2] == 1 else np.ascontiguousarray(picture[..., :3])
+def _picture_of(found: LiveFrame | None) -> RGB:
+    return _NOTHING if found is None else picture_of(found)
 
 
 def _names(names: list[str], run_id: str) -> list[Piece]:
