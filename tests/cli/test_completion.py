@@ -29,7 +29,7 @@ def completed(words: str, store: Path | None = None) -> list[str]:
 
 
 def test_completes_commands_without_importing_them() -> None:
-    assert completed("playhead re") == ["replay", "restore", "rebuild"]
+    assert completed("playhead re") == ["replay", "restore", "repair", "rebuild"]
     assert "--version" in completed("playhead --")
 
 

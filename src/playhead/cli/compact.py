@@ -33,7 +33,7 @@ from playhead.cli.options import examples, json_option, open_to_change, store_op
 @json_option
 @store_option
 def command(recompress: int | None, older_than: float, as_json: bool, store_path: str | None) -> None:
-    """Seal what crashed recordings left in journals, and make the store smaller.
+    """Seal what crashes left in journals, and make the store smaller.
 
     Playhead reads journals as they are: sealing is for other programs, which read HDF5 files only. Then the catalogue
     is written without holes. With --recompress, replays are written anew with a stronger compression, compared with

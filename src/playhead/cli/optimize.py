@@ -13,7 +13,7 @@ from playhead.cli.options import examples, json_option, open_to_change, store_op
 @json_option
 @store_option
 def command(dry_run: bool, as_json: bool, store_path: str | None) -> None:
-    """Keep the catalogue quick: look at statistics, fragmentation and log.
+    """Keep the catalogue quick: statistics, fragmentation and log.
 
     Says what would be good for it, and then does it.
     """

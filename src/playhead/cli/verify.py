@@ -35,7 +35,7 @@ STYLES = {"damage": "red", "warning": "yellow", "note": "cyan"}
 @json_option
 @store_option
 def command(is_fast: bool, subset: str | None, as_json: bool, store_path: str | None) -> None:
-    """Check the whole store: files against catalogue, manifests and checksums.
+    """Check every file of the store against what is known of it.
 
     Nothing is mended, and nothing but the place where a --subset stopped is written. Each finding says what was
     expected where, what was found, and the command that mends it. Ends with exit code 1 if there is any that is not

@@ -20,7 +20,7 @@ COMMANDS = {
 
 @click.group("artifact", cls=LazyGroup, package=__name__, summaries=COMMANDS)
 def command() -> None:
-    """Save, list, check and hand out versions of models, data sets and other files.
+    """Save, list, check and hand out versions of files: models, data sets, code.
 
     VERSION is NAME:latest, NAME:v3 or NAME:ALIAS; TYPE/NAME:v3 where types share a name.
     """
