@@ -1,0 +1,187 @@
+"""The folders of one store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from playhead.errors import BadName
+from playhead.layout.artifacts import ArtifactsFolder, check_member
+from playhead.layout.episodes import DatasetFolder
+from playhead.layout.names import (
+    DATABASE,
+    LANES,
+    MARKER,
+    RUN_ID,
+    check_name,
+    check_run_id,
+    folder_name,
+    inside,
+    name_of_folder,
+    names_in,
+)
+from playhead.layout.reels import ReplayFolder
+from playhead.layout.runs import RunFolder
+from playhead.layout.tables import TableFolder
+from playhead.layout.traces import TraceFolder
+
+RECORDING = ".recording"
+TRASH = ".trash"
+INCOMING = ".incoming"
+QUARANTINE = ".quarantine"
+RUNS = "runs"
+EPISODES = "episodes"
+REPLAY = "replay"
+TABLES = "tables"
+ARTIFACTS = "artifacts"
+TRACES = "traces"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The files of one store."""
+
+    root: Path
+
+    @property
+    def marker(self) -> Path:
+        """What makes the folder a store: its format and identity."""
+        return self.root / MARKER
+
+    @property
+    def database(self) -> Path:
+        """The catalogue."""
+        return self.root / DATABASE
+
+    @property
+    def recording(self) -> Path:
+        """One small file for each process that is recording; what is left here after a crash names what to recover."""
+        return self.root / RECORDING
+
+    @property
+    def trash(self) -> Path:
+        """Where a run is while it is being removed for good."""
+        return self.root / TRASH
+
+    @property
+    def incoming(self) -> Path:
+        """Where runs of other programs are built before they are moved to their place; each in a folder named by id."""
+        return self.root / INCOMING
+
+    @property
+    def quarantine(self) -> Path:
+        """Where a repair puts what is damaged, in a folder for each time it was at work; nothing removes it."""
+        return self.root / QUARANTINE
+
+    @property
+    def verified(self) -> Path:
+        """How far the last check of a part of the store went, so that the next one goes on there."""
+        return self.root / ".verified.json"
+
+    def recording_entry(self, run_id: str, part: int) -> Path:
+        """Name the file that says who records a part of a run."""
+        return self.recording / f"{run_id}.{part}.json"
+
+    def run(self, project: str, name: str, run_id: str) -> RunFolder:
+        """Name the folder of a run."""
+        return RunFolder(self.root / folder_name(project, top=True) / folder_name(name) / RUNS / run_id)
+
+    def run_at(self, run_dir: str) -> RunFolder:
+        """Give the folder that the catalogue or a claim knows by its relative path.
+
+        Raises:
+            Damaged: The path leads out of the store; it was not written by Playhead.
+        """
+        return RunFolder(self.root / inside(run_dir, self.root))
+
+    def dataset(self, name: str) -> DatasetFolder:
+        """Name the folder of a dataset."""
+        return DatasetFolder(self.root / EPISODES / folder_name(name))
+
+    def datasets(self) -> list[str]:
+        """List the names of the datasets that have a folder."""
+        return names_in(self.root / EPISODES)
+
+    def table(self, name: str) -> TableFolder:
+        """Give the files of a training table."""
+        return TableFolder(self.root / TABLES / folder_name(check_name(name, "name of a table")))
+
+    def tables(self) -> list[str]:
+        """List the names of the training tables that have a folder."""
+        return names_in(self.root / TABLES)
+
+    def named(self, lane: str, name: str) -> list[Path]:
+        """Give the folder of a table or a dataset, or the files of a trace (`run_id/name`); empty where there is none.
+
+        Raises:
+            BadName: The lane has none that can be named.
+        """
+        if lane == TABLES:
+            found = [self.table(name).path]
+        elif lane in ("datasets", EPISODES):
+            found = [self.dataset(check_name(name, "dataset name")).path]
+        elif lane == "traces":
+            run_id, _, trace = name.partition("/")
+            folder = self.root / lane / check_run_id(run_id)
+            check_member(trace)
+            there = os.listdir(folder) if folder.is_dir() else []
+            found = [folder / file for file in sorted(there) if file == trace or file.startswith(f"{trace}.")]
+        else:
+            raise BadName(f"{lane!r} names no lane; use tables/NAME, datasets/NAME or traces/RUN/NAME")
+        return [path for path in found if path.exists()]
+
+    @property
+    def artifacts(self) -> ArtifactsFolder:
+        """Where artifacts and the pool of their contents lie."""
+        return ArtifactsFolder(self.root / ARTIFACTS)
+
+    @property
+    def replay(self) -> ReplayFolder:
+        """Where reels lie."""
+        return ReplayFolder(self.root / REPLAY)
+
+    def traces(self, run_id: str) -> TraceFolder:
+        """Name the folder of the traces of a run.
+
+        Raises:
+            BadName: There can be no such run.
+        """
+        return TraceFolder(self.root / TRACES / check_run_id(run_id))
+
+    def traced_runs(self) -> list[str]:
+        """List the ids of the runs that have a folder of traces."""
+        return [name for name in names_in(self.root / TRACES) if RUN_ID.fullmatch(name)]
+
+    def relative(self, path: Path) -> str:
+        """Give a path as the catalogue stores it: a store that moves takes it along."""
+        return path.relative_to(self.root).as_posix()
+
+    def run_folders(self) -> Iterator[RunFolder]:
+        """Walk over the folders of all runs, found by their `meta.json`."""
+        for meta in sorted(self.root.glob(f"*/*/{RUNS}/*/meta.json")):
+            folder = meta.parent
+            top = folder.relative_to(self.root).parts[0]
+            if top not in LANES and not top.startswith(".") and not folder.name.startswith("."):
+                yield RunFolder(folder)
+
+
+def locate(given: str | os.PathLike[str] | None = None) -> Path:
+    """Find the store that a command means: the given path, else `PLAYHEAD_STORE`, else the one around the current
+    folder, else `./store`.
+    """
+    chosen = given or os.environ.get("PLAYHEAD_STORE")
+    if chosen:
+        return Path(chosen)
+    return store_around(Path.cwd()) or Path.cwd() / "store"
+
+
+def dataset_of(path: Path, root: Path) -> str:
+    """Name the dataset of a store that an episode's folder lies in."""
+    return name_of_folder(path.absolute().relative_to(root / EPISODES).parts[0])
+
+
+def store_around(path: Path) -> Path | None:
+    """Find the store that a folder or file lies in; None where there is none."""
+    return next((folder for folder in (path, *path.parents) if (folder / MARKER).is_file()), None)
