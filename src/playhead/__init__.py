@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     )
     from playhead.web.notebook import show
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 _HOME = {
     "open": "opening",
