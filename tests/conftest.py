@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,10 @@ import playhead
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
+
+# A forked child must not collect what tests before it left: games, codecs and windows have threads that only live in the
+# parent, and taking one apart without them crashes.
+os.register_at_fork(before=gc.freeze, after_in_parent=gc.unfreeze)
 
 
 @pytest.fixture
