@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import shutil
 import statistics
 import subprocess
@@ -120,21 +121,26 @@ def in_turns(ways: Mapping[str, Take], rows: int, batch: int, rounds: Mapping[st
 
 
 class Spent(NamedTuple):
-    """What some work took, in seconds, and the most bytes of memory of its own that it had at a time."""
+    """What some work took, in seconds, and the most bytes of memory of its own that it had at a time.
+
+    Of the CPU, `user` is what the kernel had no part in: how long it takes to write a page depends on whether the
+    machine under a virtual one has it at hand, which differs tenfold and from write to write.
+    """
 
     wall: float
     cpu: float
     memory: int
+    user: float
 
 
 def spent(work: Callable[[], object]) -> Spent:
     """Measure some work and throw away what it gives."""
     with _watched_memory() as memory:
-        cpu, start = cpu_seconds(), time.perf_counter()
+        cpu, user, start = cpu_seconds(), os.times().user, time.perf_counter()
         found = work()
-        wall, cpu = time.perf_counter() - start, cpu_seconds() - cpu
+        wall, cpu, user = time.perf_counter() - start, cpu_seconds() - cpu, os.times().user - user
     del found
-    return Spent(wall, cpu, max(memory))
+    return Spent(wall, cpu, max(memory), user)
 
 
 @contextmanager

@@ -62,21 +62,21 @@ class _Stand(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 if MISSING:
     sys.meta_path.append(_Stand())
 
-from playhead.catalog.tables import TableIndex  # noqa: E402
+from playhead.catalog.tables.runs import RunRows  # noqa: E402
 from playhead.order import Order  # noqa: E402
 from playhead.table import Table  # noqa: E402
 
 
-def _spans(index: TableIndex, where: str | None = None, *, before: int | None = None) -> np.ndarray:  # noqa: ARG001
+def _spans(runs: RunRows, where: str | None = None, *, before: int | None = None) -> np.ndarray:  # noqa: ARG001
     """Read where runs lie, with nothing but SQLite."""
-    database = sqlite3.connect(index.path)
+    database = sqlite3.connect(runs.file.path)
     found = database.execute("SELECT id, first_step_idx, num_steps FROM runs ORDER BY id").fetchall()
     database.close()
     return np.array(found, np.int64).reshape(-1, 3)
 
 
 if "sqlalchemy" in MISSING:
-    TableIndex.spans = _spans  # type: ignore[method-assign]
+    RunRows.spans = _spans  # type: ignore[method-assign]
 
 
 def report(what: str, found: float, unit: str, bar: float | None = None) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from playhead import wording
 from playhead.errors import NotFound, ReadOnly
 from playhead.layout import Layout
 
@@ -72,6 +73,6 @@ class Tables(Mapping[str, "Table"]):
         return Table.build(source, self.path(name), **options)
 
     def __repr__(self) -> str:
-        names = list(self)
-        shown = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
-        return f"<Tables of {self._layout.root}: {shown or 'none yet; make one by .build(name, source)'}>"
+        return (
+            f"<Tables of {self._layout.root}: {wording.listed(self) or 'none yet; make one by .build(name, source)'}>"
+        )

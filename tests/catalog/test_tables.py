@@ -6,13 +6,14 @@ import json
 import os
 import re
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from playhead.catalog.tables import EPISODE, GAME, Part, State, TableIndex
+from playhead.catalog.tables import EPISODE, GAME, PLACE, Part, State, TableIndex
 from playhead.errors import BadQuery, Damaged, NotFound, PlayheadError, ReadOnly, StoreLocked, WrongType
 from playhead.lanes.rows import npy
 from tests.lanes.rows.made import GAMES, make
@@ -43,12 +44,12 @@ def test_what_was_committed_is_read(index: TableIndex) -> None:
     assert state.rows == 7
     assert sums.tolist() == [5, (1 << 64) - 1]
     assert sums.dtype == np.uint64
-    assert index.spans().tolist() == [[0, 0, 3], [1, 3, 0], [2, 3, 4]]
-    assert index.spans(before=2).tolist() == [[0, 0, 3], [1, 3, 0]]
-    assert [run["id"] for run in index.runs("num_steps > 0", order="-num_steps")] == [2, 0]
-    assert [run["id"] for run in index.runs(limit=1, offset=1)] == [1]
-    assert index.known(2, 9)[2]["episode_id"] == "e"
-    assert index.count(before=2) == 2
+    assert index.runs.spans().tolist() == [[0, 0, 3], [1, 3, 0], [2, 3, 4]]
+    assert index.runs.spans(before=2).tolist() == [[0, 0, 3], [1, 3, 0]]
+    assert [run["id"] for run in index.runs.find("num_steps > 0", order="-num_steps")] == [2, 0]
+    assert [run["id"] for run in index.runs.find(limit=1, offset=1)] == [1]
+    assert index.runs.known(2, 9)[2]["episode_id"] == "e"
+    assert index.runs.count(before=2) == 2
     assert index.flaws() == []
 
 
@@ -57,7 +58,7 @@ def test_a_commit_that_fails_changes_nothing(index: TableIndex) -> None:
         with pytest.raises(WrongType, match="do not hold"):
             index.commit(state_of(8, 4, 2), [run_of(4, 8, 0), wrong], {(0, 1): 9})
     assert index.state() == state_of(7, 3)
-    assert index.blocks(0).tolist() == [5, (1 << 64) - 1]
+    assert index.blocks(1)[0].tolist() == [5, (1 << 64) - 1]
 
 
 def test_state_and_checksums_are_of_one_moment(index: TableIndex, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,6 +77,36 @@ def test_state_and_checksums_are_of_one_moment(index: TableIndex, monkeypatch: p
     assert (state.commit, sums.tolist()) == (2, [5, 77])
 
 
+def test_what_rows_are_added_behind(index: TableIndex) -> None:
+    assert index.end() == (state_of(7, 3), {*PLACE, *EPISODE}, 2, (1 << 64) - 1)
+    parts = (Part("shards/steps_00000.npy", 7), Part("shards/steps_00001.npy", 1))
+    index.commit(replace(state_of(8, 4, 2), parts=parts), [run_of(3, 7, 1)], {(1, 0): 77})
+    end = index.end()
+    assert end is not None
+    assert (end.blocks, end.checksum) == (1, 77)
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        "DELETE FROM playhead_blocks WHERE number = 0",
+        "UPDATE playhead_blocks SET number = 0.5 WHERE number = 0",
+        "UPDATE playhead_blocks SET number = 7 WHERE number = 1",
+        "UPDATE playhead_blocks SET xxh3 = 'x' WHERE number = 0",
+        "UPDATE playhead_blocks SET xxh3 = 0.5 WHERE number = 1",
+        "INSERT INTO playhead_blocks VALUES (3, 1, 5)",
+    ],
+)
+def test_checksums_with_gaps_are_damage(index: TableIndex, lie: str) -> None:
+    connection = sqlite3.connect(index.path)
+    connection.execute(lie)
+    connection.commit()
+    connection.close()
+    for ask in (index.end, index.read, lambda: index.blocks(1)):
+        with pytest.raises(Damaged, match="gaps"):
+            ask()
+
+
 def test_a_database_that_was_never_finished_is_no_table(tmp_path: Path) -> None:
     index = TableIndex(tmp_path / "metadata.db")
     assert not index.is_there()
@@ -85,6 +116,9 @@ def test_a_database_that_was_never_finished_is_no_table(tmp_path: Path) -> None:
     connection.execute("PRAGMA journal_mode=WAL")
     connection.close()
     assert not index.is_there()
+    for ask in (index.state, index.read):
+        with pytest.raises(NotFound, match="is empty"):
+            ask()
     index.commit(state_of(0, 0), [], {}, columns=GAME)
     assert index.is_there()
 
@@ -92,13 +126,13 @@ def test_a_database_that_was_never_finished_is_no_table(tmp_path: Path) -> None:
 def test_what_is_no_database_is_damage(tmp_path: Path) -> None:
     index = TableIndex(tmp_path / "metadata.db")
     index.path.write_bytes(b"certainly not a database" * 100)
-    for ask in (index.is_there, index.state, index.spans, index.flaws):
+    for ask in (index.is_there, index.state, index.runs.spans, index.flaws):
         with pytest.raises(Damaged, match=r"metadata\.db"):
             ask()
 
 
 def test_one_that_is_held_says_so(index: TableIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("playhead.catalog.tables._BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("playhead.catalog.tables.file._BUSY_SECONDS", 0.05)
     other = sqlite3.connect(index.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreLocked, match="another process"):
@@ -122,13 +156,13 @@ def test_a_log_in_a_folder_that_cannot_be_written_is_not_passed_over(
 
 
 def test_names_in_a_where_are_columns(index: TableIndex) -> None:
-    assert index.spans("`return` >= 0.5").tolist() == [[0, 0, 3]]
+    assert index.runs.spans("`return` >= 0.5").tolist() == [[0, 0, 3]]
     with pytest.raises(BadQuery, match="episode_id"):
-        index.spans("episode = 'e'")
+        index.runs.spans("episode = 'e'")
     for order in ("nothing", "id; DROP TABLE runs"):
         with pytest.raises(PlayheadError):
-            index.runs(order=order)
-    assert index.count() == 3
+            index.runs.find(order=order)
+    assert index.runs.count() == 3
 
 
 def test_runs_that_overlap_or_are_no_numbers_are_damage(index: TableIndex) -> None:
@@ -138,7 +172,7 @@ def test_runs_that_overlap_or_are_no_numbers_are_damage(index: TableIndex) -> No
         connection.commit()
         connection.close()
         with pytest.raises(Damaged):
-            index.spans()
+            index.runs.spans()
         with pytest.raises(Damaged):
             index.state()
 
@@ -146,9 +180,9 @@ def test_runs_that_overlap_or_are_no_numbers_are_damage(index: TableIndex) -> No
 def test_a_read_only_file_says_so(index: TableIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     error = sqlite3.OperationalError("attempt to write a readonly database")
     error.sqlite_errorcode = sqlite3.SQLITE_READONLY
-    assert isinstance(index._meaning(error), ReadOnly)
+    assert isinstance(index.file.meaning(error), ReadOnly)
     error.sqlite_errorcode = sqlite3.SQLITE_FULL
-    assert isinstance(index._meaning(error), OSError)
+    assert isinstance(index.file.meaning(error), OSError)
 
 
 # -- what the document says ---------------------------------------------------------------------------------------------

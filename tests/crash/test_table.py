@@ -74,10 +74,13 @@ def test_killed_at_each_change_of_ours(tmp_path: Path, what: str, torn: bool) ->
     work, hold_to = WORKLOADS[what]
     count = len(changes_of(what, tmp_path / "count"))
     places = range(5 * torn, count, OUR_STRIDE)
+    killed = 0
     for n in places:
         path = tmp_path / str(n)
         crash = killed_at(n, lambda acknowledge, path=path: work(path, acknowledge), torn=torn)
         hold_to(path, crash.acknowledged)
+        killed += crash.killed
+    assert killed > 0
     print(f"table {what}: killed{' and torn' * torn} at {len(places)} of {count} changes, old or new each time")
 
 
@@ -86,6 +89,7 @@ def test_failing_at_each_change_of_ours(tmp_path: Path, what: str, lasting: bool
     work, hold_to = WORKLOADS[what]
     count = len(changes_of(what, tmp_path / "count"))
     places = range(3 * lasting + 6 * short, count, OUR_STRIDE)
+    failed = 0
     for n in places:
         path = tmp_path / str(n)
         acknowledged: list[Any] = []
@@ -93,6 +97,7 @@ def test_failing_at_each_change_of_ours(tmp_path: Path, what: str, lasting: bool
             with failing_at(n, errno.ENOSPC, lasting=lasting, short=short):
                 work(path, acknowledged.append)
         except (PlayheadError, OSError):
-            pass
+            failed += 1
         hold_to(path, acknowledged)
+    assert failed > 0
     print(f"table {what}: failed at {len(places)} of {count} changes, old or new each time")

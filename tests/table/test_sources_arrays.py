@@ -151,6 +151,43 @@ def test_what_cannot_be_rows(tmp_path: Path) -> None:
     assert not (tmp_path / "table").exists()
 
 
+@pytest.mark.parametrize("dtype", [">f4", ">i2", ">c8", "<f8"])
+def test_the_order_of_bytes_does_not_matter(tmp_path: Path, dtype: str) -> None:
+    """Was a bug: big-endian arrays were refused as being of another type."""
+    values = np.arange(5).astype(dtype)
+    rows = np.zeros(5, [("x", dtype), ("more", dtype, 3)])
+    rows["x"], rows["more"] = values, values[:, None]
+    np.save(tmp_path / "rows.npy", rows)
+    sources = {"columns": {"x": values}, "structured": rows, "file": tmp_path / "rows.npy"}
+    for name, source in sources.items():
+        table = build(source, tmp_path / name)
+        assert table["x"].tolist() == values.tolist()
+        assert table.dtype["x"] == np.dtype(dtype).newbyteorder("<")
+    assert build(rows, tmp_path / "renamed", columns={"y": "more"})["y"].tolist() == rows["more"].tolist()
+
+
+@pytest.mark.parametrize("column", ["run_id", "episode_id", "step_index"])
+def test_the_place_of_a_row_is_one_value(tmp_path: Path, column: str) -> None:
+    """Was a bug: it ended in an error of NumPy."""
+    with pytest.raises(WrongShape, match=f"{column} is one value a row"):
+        build({"x": np.arange(4.0), column: np.array([[0], [0], [1], [1]])}, tmp_path / "t")
+
+
+def test_gaps_are_refused(tmp_path: Path) -> None:
+    """Was a bug: what a mask hides was taken for a value."""
+    masked = np.ma.masked_array([1.0, 2.0, 3.0], [0, 1, 0])
+    rows = np.ma.masked_array(np.zeros(3, [("x", float)]), [(0,), (1,), (0,)])
+    for source in ({"x": masked}, rows):
+        with pytest.raises(WrongType, match="x has 1 gap,"):
+            build(source, tmp_path / "t")
+    with pytest.raises(WrongType, match="y has 1 gap,"):
+        build({"x": np.arange(3)}, tmp_path / "t", columns={"y": lambda rows: masked})
+    with pytest.raises(WrongType, match="x: a column holds numbers, alone or in arrays of one shape"):
+        build({"x": [[1, 2], [3]]}, tmp_path / "t")
+    assert not (tmp_path / "t").exists()
+    assert build({"x": np.ma.masked_array([1, 2])}, tmp_path / "t")["x"].tolist() == [1, 2]
+
+
 def test_files_that_differ(tmp_path: Path) -> None:
     (tmp_path / "files").mkdir()
     np.save(tmp_path / "files/a.npy", structured())

@@ -62,6 +62,48 @@ def test_what_is_seen_next(store: playhead.Store, tmp_path: Path) -> None:
     assert np.array_equal(after[30:], [1, 2, 3])
 
 
+@pytest.mark.parametrize("more", [[], ["frame"]], ids=["steps", "thinned"])
+def test_a_function_sees_what_is_next_as_a_name_does(store: playhead.Store, tmp_path: Path, more: list[str]) -> None:
+    """Was a bug: the last row was zero for functions, and left out beside signals that not every step has."""
+    record(store, lengths=(10, 20))
+    with store.run("p", "n", run_id="run_b", environment=False) as run:
+        play(run.new_reel(), 4, end=None)
+    with store.run("p", "n", run_id="run_c", environment=False) as run:
+        reel = run.new_reel()
+        reel.begin()
+        for place in range(3):
+            reel.step({"observations": np.full(4, place, np.float32)}, 0.0, place == 2, False)
+        reel.end("terminated")
+    columns = {name: name for name in ["observation", "next.observation", *more]}
+    runs = store.runs("p") if not more else [store.runs["run_a"], store.runs["run_b"]]
+    named = build(runs, tmp_path / "named", columns=columns)
+    made = {"made": lambda at: at["next.observation"], "times": lambda at: at.times}
+    table = build(runs, tmp_path / "made", columns=made | columns)
+    alone = build(runs, tmp_path / "alone", columns=made, at="observation")
+    assert np.array_equal(named["next.observation"], table["made"])
+    assert np.array_equal(named["next.observation"], alone["made"])
+    by_run = {run["run_id"]: run["num_steps"] for run in named.runs}
+    assert by_run == {"run_a": 20, "run_b": 3} | ({} if more else {"run_c": 3})
+    assert named["next.observation"][[9, 29], 0].tolist() == [0, -10]
+    if not more:  # it terminated, and nobody said what was seen then
+        assert named.filter('run_id = "run_c"')["next.observation"][:, 0].tolist() == [1, 2, 0]
+
+
+def test_what_a_robot_does_after_its_last_sample_is_not_known(store: playhead.Store, tmp_path: Path) -> None:
+    teleop(store)
+    columns = {"delta": lambda at: at["next.joint"] - at["joint"]}
+    table = build(store.dataset("teleop"), tmp_path / "table", at="joint", columns=columns)
+    assert [run["num_steps"] for run in table.runs] == [99] * 3
+    assert (table["delta"] == [0, 1]).all()
+    later = {"odd": lambda at: at["next.joint" if len(at.times) > 1 else "joint"]}
+    with pytest.raises(WrongType, match=r"what next\.joint is in the last row is not known"):
+        build(store.dataset("teleop"), tmp_path / "odd", at="joint", columns=later)
+    with store.dataset("short").new_episode() as episode:
+        episode.append("joint", 1.0, 0)
+    with pytest.raises(Empty):
+        build(store.dataset("short"), tmp_path / "short", at="joint", columns=columns)
+
+
 @pytest.mark.parametrize("what", ["store", "runs", "run", "episodes", "one", "where"])
 def test_what_a_store_has_is_a_source(store: playhead.Store, tmp_path: Path, what: str) -> None:
     record(store, "run_a", (10, 20))

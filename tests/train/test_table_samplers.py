@@ -75,6 +75,14 @@ def test_draws_are_repeated_and_go_on() -> None:
         one.update([1000], [1.0])
 
 
+def test_no_rows_are_no_rows() -> None:
+    """Was a bug: a ZeroDivisionError."""
+    rows, weights = PrioritizedSampler(np.int64(10)).sample(0)  # type: ignore[arg-type]
+    assert (rows.dtype, len(rows), weights.dtype, len(weights)) == (np.int64, 0, np.float32, 0)
+    with pytest.raises(WrongType, match="not -1"):
+        PrioritizedSampler(10).sample(-1)
+
+
 @pytest.fixture(scope="module")
 def games(tmp_path_factory: pytest.TempPathFactory) -> Table:
     return table(tmp_path_factory.mktemp("t") / "games", [5, 1, 12, 3, 30])

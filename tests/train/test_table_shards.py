@@ -91,6 +91,29 @@ def test_it_goes_on_where_it_was(path: Path) -> None:
     assert [number for batch in other for number in numbers(batch)] == whole[31 * 20 :]
 
 
+@pytest.mark.parametrize("cached", [2, None])
+def test_a_state_of_another_table_in_small_shards_is_refused(path: Path, tmp_path: Path, cached: int | None) -> None:
+    """Was a bug: shards that are smaller than a block had no part in what tells tables apart."""
+    state = Table.open(path, cached=cached).loader(30).state_dict()
+    Table.open(path, cached=3 if cached else None).loader(30).load_state_dict(state)
+    add(tmp_path / "other", [97, 203, 500, 100, 300, 450, 50, 220], shard_bytes=SHARD * 32, seed=1)
+    with pytest.raises(WrongType, match="another table"):
+        Table.open(tmp_path / "other", cached=cached).loader(30).load_state_dict(state)
+
+
+@pytest.mark.parametrize("more", [[10], [93], [100, 700]], ids=str)
+@pytest.mark.parametrize("lengths", [[97, 310], [200], [250, 250]], ids=str)
+def test_a_table_in_small_shards_that_grew_is_still_known(tmp_path: Path, lengths: list[int], more: list[int]) -> None:
+    add(tmp_path / "t", lengths, shard_bytes=SHARD * 32)
+    state = Table.open(tmp_path / "t").loader(30).state_dict()
+    add(tmp_path / "t", more, first=sum(lengths))
+    Table.open(tmp_path / "t").loader(30).load_state_dict(state)
+    add(tmp_path / "u", lengths, shard_bytes=SHARD * 32, seed=1)
+    add(tmp_path / "u", more, first=sum(lengths))
+    with pytest.raises(WrongType, match="another table"):
+        Table.open(tmp_path / "u").loader(30).load_state_dict(state)
+
+
 def test_where_all_shards_fit_the_order_is_that_of_one_table(path: Path) -> None:
     assert seen(Table.open(path, mmap=True), seed=2) == seen(Table.open(path), seed=2)
     resident = Table.open(path, cached=2).loader(30, seed=2, shuffle=False, device="cpu", resident=True)

@@ -1,9 +1,8 @@
-"""Connections to the catalogue: opening, transactions, and what SQLite's errors mean for a user."""
+"""Connections to the catalogue: opening, transactions, and what errors mean for a user."""
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import sqlite3
 import threading
@@ -19,7 +18,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from playhead.catalog import migrations, schema
-from playhead.errors import Damaged, NotAStore, PlayheadError, ReadOnly, StoreLocked
+from playhead.catalog.meaning import meaning
+from playhead.errors import Damaged, NotAStore, PlayheadError, ReadOnly
 
 __all__ = ["Connection", "Database", "driver_rows"]
 
@@ -195,18 +195,11 @@ class Database:
             return None
         if code == sqlite3.SQLITE_READONLY_DBMOVED or not self.path.exists():
             return NotAStore(f"the catalogue {self.path} was moved or deleted while it was open; open the store again")
-        match code & 0xFF:
-            case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-                return Damaged(self.path, "an SQLite database", str(error), self._remedy())
-            case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-                return StoreLocked(f"another process has held {self.path} for {BUSY_SECONDS} s; is it stuck?")
-            case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
-                return ReadOnly(f"{self.path} cannot be written ({error}); open the store with mode='r' to read it")
-            case sqlite3.SQLITE_FULL:
-                return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
-            case sqlite3.SQLITE_IOERR | sqlite3.SQLITE_CANTOPEN:
-                return OSError(errno.EIO, str(error), str(self.path))
-        return None
+        to_read = "open the store with mode='r' to read it"
+        return meaning(self.path, error, self._no_database, busy_seconds=BUSY_SECONDS, remedy=to_read)
+
+    def _no_database(self, found: str) -> Damaged:
+        return Damaged(self.path, "an SQLite database", found, self._remedy())
 
     def checkpoint(self) -> None:
         """Move the write-ahead log into the database, as far as readers allow."""

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead.catalog.tables import TableIndex, _quoted, _selected
+from playhead.catalog.tables import TableIndex
+from playhead.catalog.tables.columns import quoted
+from playhead.catalog.tables.runs import selected
 
 
 class Fitting:
@@ -26,8 +28,8 @@ class Fitting:
     def __init__(self, columns: Mapping[str, str], where: str) -> None:
         kinds = {"id": "INTEGER PRIMARY KEY", "num_steps": "INTEGER"} | dict(columns)
         self._names = list(kinds)
-        self._sql, self._values = _selected(tuple(kinds.items()), where, "id", ("id",), hidden=("id",))
-        self._declared = ", ".join(f"{_quoted(name)} {kind}" for name, kind in kinds.items())
+        self._sql, self._values = selected(tuple(kinds.items()), where, "id", ("id",), hidden=("id",))
+        self._declared = ", ".join(f"{quoted(name)} {kind}" for name, kind in kinds.items())
 
     def mask(self, runs: Sequence[Mapping[str, Any]]) -> NDArray[np.bool_]:
         """Give a truth value for each run."""
@@ -56,8 +58,8 @@ def numbers_of(index: TableIndex, names: Sequence[str], before: int) -> dict[str
     """
     if not names:
         return {}
-    asked = [f"CASE WHEN typeof({_quoted(name)}) IN ('integer', 'real') THEN {_quoted(name)} END" for name in names]
+    asked = [f"CASE WHEN typeof({quoted(name)}) IN ('integer', 'real') THEN {quoted(name)} END" for name in names]
     query = f"SELECT {', '.join(asked)} FROM runs WHERE id < ? ORDER BY id"
-    with index._connected() as connection:
+    with index.file.connected() as connection:
         found = np.array(connection.execute(query, (before,)).fetchall(), np.float64).reshape(-1, len(names))
     return dict(zip(names, found.T, strict=True))

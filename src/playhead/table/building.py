@@ -149,7 +149,7 @@ def append(
     more: dict[str, Any] = {"workers": workers, "errors": errors, "progress": progress}
     try:
         with TableWriter(folder) as writer:
-            table._opened.index.check_folder()  # nobody replaces it now, and nobody did since it was looked at
+            table._opened.index.file.check_folder()  # nobody replaces it now, and nobody did since it was looked at
             skipped = fill(writer, plan, **more)
             writer.state = replace(writer.state, built=_with(writer.state.built, source, skipped))
     except TooNarrow:

@@ -62,8 +62,11 @@ def look_at(path: Path) -> Opened:
     """
     folder = TableFolder(path)
     index = TableIndex(folder.database)
-    check_is_there(folder, index)
-    found = index.read()
+    try:
+        found = index.read()
+    except NotFound:
+        check_is_there(folder, index)  # which says what is there instead
+        raise
     while found is not None:
         try:
             return _ours(folder, index, *found)
@@ -166,7 +169,7 @@ def _foreign(folder: TableFolder, index: TableIndex) -> Opened:
         sources.append(Source(folder.path / name, header, header.rows, None))
     if len({source.header.dtype for source in sources}) > 1:
         raise WrongType(f"{folder.path}: its files hold rows of different types")
-    spans = index.spans()
+    spans = index.runs.spans()
     runs = int(spans[:, 0].max()) + 1 if len(spans) else 0
     total, covered = sum(source.rows for source in sources), int(spans[:, 2].sum())
     if covered != total:
@@ -214,7 +217,7 @@ def hold(
             raise MemoryError(_too_large(opened, largest, free))
 
         def load(number: int) -> OneArray:
-            opened.index.check_folder()
+            opened.index.file.check_folder()
             return _loaded([opened.sources[number]], opened, shared=shared, threads=threads, watch=None)
 
         return Shards([source.rows for source in opened.sources], dtype, load, most)

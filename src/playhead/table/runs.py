@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from playhead.catalog.tables import TableIndex
+from playhead.catalog.tables.runs import RunRows
 from playhead.errors import OutOfRange
 from playhead.lanes.rows.spans import Spans
 
@@ -20,13 +20,13 @@ class TableRuns(Sequence[Known]):
     """Runs, each a dict: id, first_step_idx, num_steps, and what else is known of it.
 
     Args:
-        index: The database.
+        known: The runs that the database knows.
         before: Runs with this id or a larger one came after the table was opened.
         spans: The rows that are shown, where that is not all.
     """
 
-    def __init__(self, index: TableIndex, before: int, spans: Spans | None) -> None:
-        self._index = index
+    def __init__(self, known: RunRows, before: int, spans: Spans | None) -> None:
+        self._known = known
         self._before = before
         self._spans = spans
         self._ids: np.ndarray[Any, np.dtype[np.int64]] | None = None
@@ -35,7 +35,7 @@ class TableRuns(Sequence[Known]):
     def ids(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Their ids."""
         if self._ids is None:
-            found = self._index.spans(before=self._before)
+            found = self._known.spans(before=self._before)
             if self._spans is not None:
                 stops = found[:, 1] + found[:, 2]
                 first = np.searchsorted(self._spans.stops, found[:, 1], "right")
@@ -45,7 +45,7 @@ class TableRuns(Sequence[Known]):
         return self._ids
 
     def __len__(self) -> int:
-        return self._index.count(before=self._before) if self._spans is None else len(self.ids)
+        return self._known.count(before=self._before) if self._spans is None else len(self.ids)
 
     @overload
     def __getitem__(self, key: int) -> Known: ...
@@ -70,8 +70,8 @@ class TableRuns(Sequence[Known]):
     def _of(self, ids: list[int]) -> list[Known]:
         if not ids:
             return []
-        known = self._index.known(min(ids), max(ids))
+        known = self._known.known(min(ids), max(ids))
         return [known[number] for number in ids]
 
     def __repr__(self) -> str:
-        return f"<{len(self):,} runs: {', '.join(self._index.columns)}>"
+        return f"<{len(self):,} runs: {', '.join(self._known.columns)}>"

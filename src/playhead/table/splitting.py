@@ -39,7 +39,7 @@ def split(table: Table, shares: Mapping[str, float], seed: int = 0) -> tuple[Tab
         names.append(REST)
     else:
         bounds = bounds[:-1]
-    found = table._opened.index.spans(before=table._opened.state.runs)
+    found = table._opened.index.runs.spans(before=table._opened.state.runs)
     part = np.searchsorted(np.rint(bounds * _WHOLE).astype(np.int64), hashes(found[:, 0], seed), "right")
     return tuple(table._narrowed(f"{name} of seed {seed}", found[part == number]) for number, name in enumerate(names))
 

@@ -171,7 +171,7 @@ def of(table: Table) -> Statistics:
             for name, one in sums.items():
                 one.add(rows[name])
         columns = {name: one.column() for name, one in sums.items()}
-    every = table._opened.index.spans(before=table._opened.state.runs)
+    every = table._opened.index.runs.spans(before=table._opened.state.runs)
     shown = shown_runs(table, every)
     lengths = shown[:, 2] - shown[:, 1]
     quantiles = np.quantile(lengths, _QUANTILES).tolist() if len(lengths) else []
@@ -193,7 +193,7 @@ def _parts(table: Table) -> Iterator[NDArray[Any]]:
 
 def _facts(table: Table, places: NDArray[np.int64]) -> dict[str, Fact]:
     """Sum up what is known of the runs at some places, counted in the order of their ids."""
-    kinds = table._opened.index.columns
+    kinds = table._opened.index.runs.columns
     names = [
         name
         for name, kind in kinds.items()

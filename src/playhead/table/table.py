@@ -93,10 +93,10 @@ class Table:
                 total = sum(source.size for source in opened.sources)
                 with watching(f"loading {Path(path).name}", 0 if mmap else total, progress) as watch:
                     rows = opening.hold(opened, mapped=mmap, shared=shared, cached=cached, threads=threads, watch=watch)
-                opened.index.check_folder()
+                opened.index.file.check_folder()
                 return cls(opened, rows)
             except (Closed, Damaged, NotFound) as error:
-                is_replaced = isinstance(error, Closed) or (opened is not None and opened.index.is_replaced)
+                is_replaced = isinstance(error, Closed) or (opened is not None and opened.index.file.is_replaced)
                 if is_last or not is_replaced:
                     raise
         raise AssertionError("the last try ends either way")
@@ -146,7 +146,7 @@ class Table:
     @property
     def runs(self) -> TableRuns:
         """The runs whose rows are shown, in the order of their rows: games or episodes, and what is known of each."""
-        return TableRuns(self._opened.index, self._opened.state.runs, self._spans)
+        return TableRuns(self._opened.index.runs, self._opened.state.runs, self._spans)
 
     @property
     def built(self) -> dict[str, Any]:
@@ -271,10 +271,10 @@ class Table:
         """
         view = self
         if where is not None:
-            found = self._opened.index.spans(where, before=self._opened.state.runs)
+            found = self._opened.index.runs.spans(where, before=self._opened.state.runs)
             view = view._narrowed(repr(where), found)
         if runs is not None:
-            found = self._opened.index.spans(before=self._opened.state.runs)
+            found = self._opened.index.runs.spans(before=self._opened.state.runs)
             wanted = np.unique(np.fromiter(map(operator.index, runs), np.int64))
             unknown = np.setdiff1d(wanted, found[:, 0])
             if len(unknown):

@@ -85,7 +85,7 @@ def _of_ours(
     folder: TableFolder, state: State, checksums: list[NDArray[np.uint64]], progress: bool | None
 ) -> Iterator[Finding]:
     yield from _of_manifest(folder, state, checksums)
-    runs, first = TableIndex(folder.database).spans(before=state.runs), 0
+    runs, first = TableIndex(folder.database).runs.spans(before=state.runs), 0
     dtype = npy.of_description(state.dtype)
     with watching(f"verifying {folder.path.name}", state.rows * dtype.itemsize, progress) as watch:
         for part, sums in zip(state.parts, checksums, strict=True):
@@ -213,7 +213,7 @@ def _of_foreign(folder: TableFolder, index: TableIndex, progress: bool | None) -
     opened = opening.look_at(folder.path)
     remedy = "merge it into a new table, which has some"
     yield Finding(folder.path, "checksums", "none: another program made this table", remedy, is_harmless=True)
-    runs, first = index.spans(), 0
+    runs, first = index.runs.spans(), 0
     total = sum(source.size for source in opened.sources)
     with watching(f"verifying {folder.path.name}", total, progress) as watch:
         for source in opened.sources:

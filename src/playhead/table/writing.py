@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playhead import disk, strictjson
-from playhead.catalog.tables import PLACE, VERSION, Part, State, TableIndex
+from playhead.catalog.tables import PLACE, VERSION, End, Part, State, TableIndex
 from playhead.errors import Closed, Exists, Forked, NotFound, StoreLocked, WrongShape, WrongType
 from playhead.lanes.rows import npy
 from playhead.lanes.rows.loading import BLOCK_BYTES
@@ -61,11 +61,14 @@ class TableWriter:
         try:
             is_new = not self._index.is_there()
             self._columns = dict(columns or {}) if is_new else None  # of the database that the commit makes
-            self.state = self._new_state(dtype, shard_bytes, built) if is_new else self._old_state(dtype, shard_bytes)
+            if is_new:
+                self._end = End(self._new_state(dtype, shard_bytes, built), frozenset({*PLACE, *(columns or {})}), 0, 0)
+            else:
+                self._end = self._old_end(dtype, shard_bytes)
+            self.state = self._end.state
             self.dtype = npy.of_description(self.state.dtype)
             size = self.state.shard_bytes
             self._shard_rows = None if size is None else max(1, size // self.dtype.itemsize)
-            self._known = {*PLACE, *(columns or {})} if is_new else {*self._index.columns}
             self._parts = list(self.state.parts)
             self._runs: list[dict[str, Any]] = []
             self._open: dict[int, RowsWriter] = {}
@@ -86,15 +89,16 @@ class TableWriter:
             raise NotFound(f"no table at {self._folder.path} to add rows to: build one first")
         return State(0, npy.described(npy.checked(dtype)), BLOCK_BYTES, (), 0, dict(built or {}), shard_bytes)
 
-    def _old_state(self, dtype: np.dtype[Any] | None, shard_bytes: int | None) -> State:
-        state = self._index.state()
-        if state is None:
+    def _old_end(self, dtype: np.dtype[Any] | None, shard_bytes: int | None) -> End:
+        end = self._index.end()
+        if end is None:
             raise WrongType(f"another program made {self._folder.path}; merge it into a new table, and add rows there")
+        state = end.state
         if dtype is not None and npy.described(npy.checked(dtype)) != state.dtype:
             raise WrongType(f"{self._folder.path} has rows of {state.dtype}, and not {dtype}")
         if shard_bytes is not None and shard_bytes != state.shard_bytes:
             raise WrongType(f"{self._folder.path} was built with shard_bytes={state.shard_bytes}, and stays so")
-        return state
+        return end
 
     def _collect(self) -> None:
         """Remove files of rows that never counted, which a crash left; those that did are not ours to remove."""
@@ -133,8 +137,8 @@ class TableWriter:
             counts = np.array([len(rows)], np.int64)
         if int(counts.sum()) != len(rows) or (counts < 0).any():
             raise WrongShape(f"{len(rows):,} rows were given for runs of {int(counts.sum()):,} steps")
-        for name in {name for run in runs for name in run} - self._known:
-            raise NotFound.among("column of runs", name, sorted(self._known))
+        for name in {name for run in runs for name in run} - self._end.columns:
+            raise NotFound.among("column of runs", name, sorted(self._end.columns))
         if RUN in (self.dtype.names or ()):
             last = self._next_run + len(counts) - 1
             if self.dtype[RUN].kind not in "iu" or last > np.iinfo(self.dtype[RUN]).max:
@@ -183,10 +187,10 @@ class TableWriter:
     def _writer(self, number: int) -> RowsWriter:
         if number not in self._open:
             part = self._parts[number]
-            sums = self._index.blocks(number) if part.rows else np.empty(0, np.uint64)
-            self._open[number] = RowsWriter(
-                self._folder.part(part.name), self.dtype, part.rows, sums, self.state.block_bytes
-            )
+            # One that has rows is the last file of the table as it was.
+            before = (part.rows, self._end.blocks, self._end.checksum) if part.rows else ()
+            path = self._folder.part(part.name)
+            self._open[number] = RowsWriter(path, self.dtype, self.state.block_bytes, *before)
         return self._open[number]
 
     def commit(self) -> State:
@@ -242,7 +246,7 @@ class TableWriter:
 def manifest_of(state: State, checksums: Sequence[NDArray[np.uint64]]) -> dict[str, Any]:
     """Give what the manifest says of a commit."""
     parts = [
-        {"name": part.name, "rows": part.rows, "xxh3": [f"{sum_:016x}" for sum_ in sums.tolist()]}
+        {"name": part.name, "rows": part.rows, "xxh3": sums.astype(">u8").tobytes().hex(" ", 8).split()}
         for part, sums in zip(state.parts, checksums, strict=True)
     ]
     return {
@@ -259,5 +263,4 @@ def manifest_of(state: State, checksums: Sequence[NDArray[np.uint64]]) -> dict[s
 
 def write_manifest(folder: TableFolder, state: State, index: TableIndex) -> None:
     """Write down for others what the database says."""
-    checksums = [index.blocks(number) for number in range(len(state.parts))]
-    disk.replace(folder.manifest, strictjson.encode(manifest_of(state, checksums)))
+    disk.replace(folder.manifest, strictjson.encode(manifest_of(state, index.blocks(len(state.parts)))))

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playhead.errors import WrongType
-from playhead.lanes.rows import npy
+from playhead.lanes.rows import loading, npy
 from playhead.lanes.rows.held import Shards
 from playhead.order import Order
 
 if TYPE_CHECKING:
     from playhead.table import Table
+    from playhead.table.opening import Source
 
 Places = NDArray[np.int64]
 
@@ -111,19 +112,22 @@ class Plan:
 
 
 class Course:
-    """Where training is in a table: counted in rows of all ranks, which any number of ranks can go on from."""
+    """Where training is in a table: counted in rows of all ranks, which any number of ranks can go on from.
+
+    The arguments are described at `TableLoader`.
+    """
 
     def __init__(
         self,
         table: Table,
         batch_size: int,
         *,
-        seed: int | None,
-        epoch: int,
-        rank: int | None,
-        world: int | None,
-        drop_last: bool,
-        shuffle: bool,
+        seed: int | None = 0,
+        epoch: int = 0,
+        rank: int | None = None,
+        world: int | None = None,
+        drop_last: bool = False,
+        shuffle: bool = True,
     ) -> None:
         rank, world = place_in_job(rank, world)
         if batch_size < 1 or not 0 <= rank < world:
@@ -279,13 +283,35 @@ def fingerprint(table: Table, whole: int) -> str:
     found = hashlib.blake2b(repr((npy.described(table.dtype), whole)).encode(), digest_size=16)
     found.update(spans.starts.tobytes())
     found.update(spans.stops.tobytes())
-    left = whole
+    first, is_one = 0, bool(opened.sources) and whole <= opened.sources[0].rows
     for source in opened.sources:
-        rows = min(source.rows, left)
-        left -= rows
+        rows = min(source.rows, whole - first)
         if source.sums is not None:
-            found.update(source.sums[: rows * table.dtype.itemsize // opened.state.block_bytes].tobytes())
-    if opened.sources and whole <= opened.sources[0].rows:  # of more files than one, the first ends with a whole shard
+            found.update(_sums(table, source, first, rows, only_whole=is_one).tobytes())
+        first += rows
+    if is_one:
         last = max(0, whole - opened.state.block_bytes // table.dtype.itemsize)
         found.update(table._rows.between(last, whole).tobytes())
     return found.hexdigest()
+
+
+def _sums(table: Table, source: Source, first: int, rows: int, *, only_whole: bool) -> NDArray[np.uint64]:
+    """Give the checksums of the first rows of a file, the last of them of a part of a block, or only of whole ones.
+
+    Args:
+        table: The table.
+        source: The file.
+        first: Which row of the table is its first.
+        rows: How many of its rows count; it may have grown since they were all.
+        only_whole: Leave out the part of a block.
+    """
+    assert source.sums is not None
+    size, block = table.dtype.itemsize, table._opened.state.block_bytes
+    whole = rows * size // block
+    if only_whole or rows * size == whole * block:
+        return source.sums[:whole]
+    if rows == source.rows:
+        return source.sums
+    begun = whole * block // size
+    rest = table._rows.between(first + begun, first + rows).tobytes()[whole * block - begun * size :]
+    return np.append(source.sums[:whole], np.uint64(loading.checksum(rest)))

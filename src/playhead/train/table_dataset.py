@@ -110,39 +110,9 @@ class TableBatchSampler(Course):
     Iterating gives the rest of the current epoch. A `DataLoader` with workers takes batches before training sees them,
     and `state_dict` counts those that it took; `state_at(epoch, batches)` is the state after those that were seen.
 
-    Args:
-        table: What to take batches of.
-        batch_size: Rows in a batch of one rank.
-        seed: Which order; None for no shuffling.
-        epoch: The first epoch.
-        rank: This process of a job; by default as `torch.distributed` or `torchrun` says.
-        world: How many there are.
-        drop_last: Leave out the rows at the end that do not fill a batch of every rank.
-        shuffle: False for the order of the table.
+    It takes the arguments of `TableLoader` that say which rows come when: table, batch_size, seed, epoch, rank, world,
+    drop_last and shuffle.
     """
-
-    def __init__(
-        self,
-        table: Table,
-        batch_size: int,
-        *,
-        seed: int | None = 0,
-        epoch: int = 0,
-        rank: int | None = None,
-        world: int | None = None,
-        drop_last: bool = False,
-        shuffle: bool = True,
-    ) -> None:
-        super().__init__(
-            table,
-            batch_size,
-            seed=seed,
-            epoch=epoch,
-            rank=rank,
-            world=world,
-            drop_last=drop_last,
-            shuffle=shuffle,
-        )
 
     def __iter__(self) -> Iterator[NDArray[np.int64]]:
         for places, count in self.plan().blocks(self._next, 16):

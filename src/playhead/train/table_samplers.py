@@ -36,7 +36,7 @@ class PrioritizedSampler:
     def __init__(
         self, rows: int | Table, *, alpha: float = 0.6, beta: float = 0.4, priority: float = 1.0, seed: int = 0
     ) -> None:
-        self._n = rows if isinstance(rows, int) else len(rows)
+        self._n = int(rows) if isinstance(rows, (int, np.integer)) else len(rows)
         if self._n < 1 or not alpha >= 0 or not 0 <= priority < np.inf:
             raise WrongType(
                 "a sampler has rows, an alpha of at least 0, and priorities that are finite and not negative"
@@ -59,7 +59,14 @@ class PrioritizedSampler:
 
         Returns:
             Their numbers, and the weights that make up for how they were drawn, the largest of which is 1.
+
+        Raises:
+            WrongType: There cannot be so many, or all priorities are 0.
         """
+        if not isinstance(count, (int, np.integer)) or count < 0:
+            raise WrongType(f"a number of rows is drawn, not {count!r}")
+        if count == 0:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
         top = np.cumsum(self._levels[-1])
         total = float(top[-1])
         if not total > 0:
@@ -170,7 +177,7 @@ class SequenceSampler:
 
 def stretches(table: Table) -> NDArray[np.int64]:
     """Give how many rows of a table follow one another within one run, for all such stretches in their order."""
-    known = table._opened.index.spans(before=table._opened.state.runs)
+    known = table._opened.index.runs.spans(before=table._opened.state.runs)
     known = known[np.argsort(known[:, 1], kind="stable")]
     starts, stops, shown = known[:, 1], known[:, 1] + known[:, 2], table.spans
     first = np.searchsorted(shown.stops, starts, "right")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from playhead import disk
 from playhead.errors import Damaged
 from playhead.lanes.rows import npy
-from playhead.lanes.rows.loading import BLOCK_BYTES, blocks_in, check, fill
+from playhead.lanes.rows.loading import blocks_in, check, fill
 
 
 class RowsWriter:
@@ -22,16 +22,17 @@ class RowsWriter:
     Args:
         path: The file; made if no rows of it count.
         dtype: Of a row.
-        rows: How many rows of it count; what lies behind them is cut off.
-        sums: The checksums of their blocks.
         block_bytes: The size of a block.
+        rows: How many rows of it count; what lies behind them is cut off.
+        blocks: How many blocks of them have a checksum.
+        last: The checksum of the last one.
 
     Attributes:
         sums: The checksums that are new or others, by the number of the block.
     """
 
     def __init__(
-        self, path: Path, dtype: np.dtype[Any], rows: int, sums: NDArray[np.uint64], block_bytes: int = BLOCK_BYTES
+        self, path: Path, dtype: np.dtype[Any], block_bytes: int, rows: int = 0, blocks: int = 0, last: int = 0
     ) -> None:
         self.path, self.rows, self._block = path, rows, block_bytes
         self._dtype, self._size = dtype, rows * dtype.itemsize
@@ -47,15 +48,15 @@ class RowsWriter:
             return
         found = npy.read(path)
         npy.check_count(path, found, rows)
-        if len(sums) != blocks_in(self._size, block_bytes):
-            raise Damaged(path, "a checksum of each block in metadata.db", f"{len(sums)}", npy.AGAIN)
+        if blocks != blocks_in(self._size, block_bytes):
+            raise Damaged(path, "a checksum of each block in metadata.db", f"{blocks}", npy.AGAIN)
         self._offset = found.offset
         if path.stat().st_size > found.offset + self._size:
             disk.truncate(path, found.offset + self._size)
         self._file = disk.Appender(path)
-        self._begin_in(self._size % block_bytes, sums)
+        self._begin_in(self._size % block_bytes, last)
 
-    def _begin_in(self, size: int, sums: NDArray[np.uint64]) -> None:
+    def _begin_in(self, size: int, checksum: int) -> None:
         """Go on with a block that is partly there; what is there must be what was written."""
         if not size:
             return
@@ -66,7 +67,7 @@ class RowsWriter:
             fill(fd, self.path, self._offset + first, view)
         finally:
             os.close(fd)
-        check(self.path, self._offset + first, view, int(sums[first // self._block]))
+        check(self.path, self._offset + first, view, checksum)
         self._hash.update(view)
 
     def add(self, rows: NDArray[Any]) -> None:

@@ -71,10 +71,7 @@ def _index(file: BinaryIO, path: Path) -> NDArray[Any]:
     file.seek(0)
     head = file.read(_HEAD.size)
     magic, version, _, count, head_sum = _HEAD.unpack(head)
-    if magic != MAGIC:
-        raise place.damaged(f"a file that begins with {MAGIC!r}", repr(magic), 0)
-    if version != _VERSION:
-        raise place.damaged(f"version {_VERSION}", str(version), 8)
+    place.check_kind((magic, version), (MAGIC, _VERSION), at=8)
     if crc32c(head[:24]) != head_sum:
         raise place.damaged(f"a header with the CRC32C {head_sum:08x}", f"{crc32c(head[:24]):08x}", 0)
     foot_at, first = size - _FOOT.size, _HEAD.size + count * _ENTRY.itemsize

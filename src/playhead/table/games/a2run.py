@@ -31,10 +31,7 @@ def decode(data: bytes, place: Place, dtype: np.dtype[Any], branches: str) -> tu
     if due != found:
         raise place.damaged(f"bytes with the CRC32C {due:08x}", f"{found:08x}; the checksum is", end)
     magic, version, order, count, start_time, elapsed_s, max_score, highest_tile, length = _HEAD.unpack_from(data)
-    if magic != MAGIC:
-        raise place.damaged(f"a file that begins with {MAGIC!r}", repr(magic), 0)
-    if version != _VERSION:
-        raise place.damaged(f"version {_VERSION}", str(version), 4)
+    place.check_kind((magic, version), (MAGIC, _VERSION), at=4)
     if order != _LITTLE:
         raise place.damaged(f"{_LITTLE}, for little-endian", str(order), 5)
     size = _HEAD.size + length + 8 * (count + 1) + count

@@ -74,10 +74,7 @@ def _head(file: BinaryIO, place: Place) -> tuple[int, int, int]:
     file.seek(0)
     head = file.read(_HEAD.size)
     magic, version, runs, steps, runs_at = _HEAD.unpack(head)
-    if magic != MAGIC:
-        raise place.damaged(f"a file that begins with {MAGIC!r}", repr(magic), 0)
-    if version != _VERSION:
-        raise place.damaged(f"version {_VERSION}", str(version), 4)
+    place.check_kind((magic, version), (MAGIC, _VERSION), at=4)
     found, left = crc32c(head), end - len(head)
     while left:
         chunk = file.read(min(_CHUNK, left))

@@ -62,6 +62,17 @@ class Place:
         where = "" if at is None else f" at offset {self.first + at:,}"
         return Damaged(self.path, f"{expected}{of}", f"{found}{where}", _REMEDY)
 
+    def check_kind(self, found: tuple[bytes, int], due: tuple[bytes, int], *, at: int) -> None:
+        """See that a file begins as its kind does, and is of the version that is known, which it says at an offset.
+
+        Raises:
+            Damaged: It is not.
+        """
+        if found[0] != due[0]:
+            raise self.damaged(f"a file that begins with {due[0]!r}", repr(found[0]), 0)
+        if found[1] != due[1]:
+            raise self.damaged(f"version {due[1]}", str(found[1]), at)
+
     def __str__(self) -> str:
         return f"{self.path}" if self.run is None else f"{self.path}, run {self.run:,}"
 

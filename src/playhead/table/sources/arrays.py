@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from playhead.errors import Damaged, NotFound, OutOfOrder, WrongShape, WrongType
 from playhead.table.sources import arrow
-from playhead.table.sources.contract import BLOCK_BYTES, PLACE, Block, Rows, put, returns_of
+from playhead.table.sources.contract import BLOCK_BYTES, PLACE, Block, Rows, as_array, put, returns_of
 from playhead.table.writing import RUN, STEP
 
 EPISODE_ID = "episode_id"
@@ -90,7 +90,7 @@ def columns_of(source: Any, name: str = "values") -> dict[str, Any]:
 
 def _opened(held: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     return {
-        name: load(Path(value)) if isinstance(value, (str, os.PathLike)) else np.asarray(value)
+        name: load(Path(value)) if isinstance(value, (str, os.PathLike)) else as_array(name, value)
         for name, value in held.items()
     }
 
@@ -133,6 +133,9 @@ class _Runs:
         self._pending: Rows | None = None
 
     def add(self, part: Part, dtype: np.dtype[Any]) -> Iterator[Block]:
+        for column in (*GROUPS, STEP):
+            if column in part and part[column].ndim != 1:
+                raise WrongShape(f"{self._name}: {column} is one value a row, not an array of {part[column].shape[1:]}")
         rows = _filled(self._name, part, dtype)
         bounds = self._bounds(part, len(rows))
         for start, stop in zip(bounds, [*bounds[1:], len(rows)], strict=True):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from playhead.errors import PlayheadError, WrongType
 from playhead.table.writing import RUN, STEP
+from playhead.wording import counted
 
 PLACE = ((RUN, "<u4"), (STEP, "<u4"))  # what every row has, where its source does not say it
 BLOCK_BYTES = 32 << 20  # about what is read at a time
@@ -119,13 +120,28 @@ def can_travel(columns: Columns | None) -> bool:
     return not any("<" in name for name in names)
 
 
+def as_array(name: str, values: Any) -> NDArray[Any]:
+    """Take the values of a column, one a row.
+
+    Raises:
+        WrongType: They differ in shape, or a mask says that some are not there.
+    """
+    gaps = int(np.count_nonzero(np.ma.getmaskarray(values))) if isinstance(values, np.ma.MaskedArray) else 0
+    if gaps:
+        raise WrongType(f"{name} has {counted(gaps, 'gap')}, and a row has a value in every column; fill them first")
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise WrongType(f"{name}: a column holds numbers, alone or in arrays of one shape; {error}") from error
+
+
 def type_of(name: str, values: Any, count: int) -> tuple[str, np.dtype[Any], tuple[int, ...]]:
     """Give the column that values would be, one a row.
 
     Raises:
         WrongType: They are not numbers, or not so many.
     """
-    array = np.asarray(values)
+    array = as_array(name, values)
     if array.ndim < 1 or len(array) != count:
         raise WrongType(f"{name}: a column has a value for each of the {count} rows, not shape {array.shape}")
     if array.dtype.kind not in "biufc":
@@ -134,14 +150,14 @@ def type_of(name: str, values: Any, count: int) -> tuple[str, np.dtype[Any], tup
 
 
 def put(rows: Rows, name: str, values: Any) -> None:
-    """Fill a column, which values of another type or shape are not let into.
+    """Fill a column, which values of another type or shape are not let into; only the order of bytes may differ.
 
     Raises:
         WrongType: They differ.
     """
-    array = np.asarray(values)
+    array = as_array(name, values)
     base, shape = rows.dtype[name].subdtype or (rows.dtype[name], ())
-    if array.shape != (len(rows), *shape) or array.dtype != base:
+    if array.shape != (len(rows), *shape) or array.dtype.newbyteorder("<") != base:
         found = f"{array.dtype}{list(array.shape[1:]) or ''}"
         raise WrongType(f"{name} is {base}{list(shape) or ''} in this table, and {found} here")
     rows[name] = array

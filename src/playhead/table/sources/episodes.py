@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,14 @@ class Reading:
         at: The signal at whose samples there are rows.
         rate: Rows a second instead.
         used: The signals that have to be there; rows begin where the last of them has begun.
+        nexts: Those of them that are asked for one row later.
     """
 
     columns: Columns
     at: str | None = None
     rate: float | None = None
     used: tuple[str, ...] = ()
+    nexts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,13 +113,16 @@ class Around(Mapping[str, NDArray[Any]]):
     Attributes:
         times: The times of the rows.
         asked: The signals that were read.
+        asked_next: Those that were read one row later.
     """
 
-    def __init__(self, moments: _Moments, start: int, stop: int) -> None:
+    def __init__(self, moments: _Moments, start: int, stop: int, *, is_trial: bool = False) -> None:
         self._moments = moments
         self._start, self._stop = start, stop
+        self._is_trial = is_trial  # only the types of values are looked at
         self.times = moments.times[start:stop]
         self.asked: set[str] = set()
+        self.asked_next: set[str] = set()
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         signals = self._moments.episode.signals
@@ -126,11 +132,14 @@ class Around(Mapping[str, NDArray[Any]]):
         self.asked.add(source)
         if source == name:
             return self._moments.read(source, self._start, self._stop)
+        self.asked_next.add(source)
         if self._stop < len(self._moments.times):
             return self._moments.read(source, self._start + 1, self._stop + 1)
         values = self._moments.read(source, self._start + 1, self._stop)
         last = self._moments.after.get(source)
         if last is None:
+            if not (self._is_trial or self._moments.is_terminated):
+                raise WrongType(f"what {name} is in the last row is not known; a function that asks for it always does")
             last = np.zeros(values.shape[1:], values.dtype)
         return np.concatenate([values, np.asarray(last, values.dtype)[np.newaxis]])
 
@@ -148,19 +157,17 @@ class _Moments:
         self.episode = episode
         self._used = [episode[name] for name in _present(episode, reading.used)]
         self.times, self._is_direct = self._rows_of(reading)
-        wanted = {str(make).removeprefix(NEXT) for make in reading.columns.values() if _is_next(make, episode)}
-        self.after: dict[str, Any] = {}
+        self._is_grid = reading.rate is not None
         self._count = len(self.times)
-        if wanted and self._count:
-            self.after = {name: value for name, value in self._final().items() if name in wanted}
-            if wanted - self.after.keys() and not self._is_terminated():
-                self._count -= 1  # nobody knows what came after the last row
+        is_known = self.is_terminated or not reading.nexts or {*reading.nexts} <= self.after.keys()
+        if self._count and not is_known:
+            self._count -= 1  # nobody knows what came after the last row
 
     def __len__(self) -> int:
         return self._count
 
-    def part(self, start: int, stop: int) -> Around:
-        return Around(self, start, stop)
+    def part(self, start: int, stop: int, *, is_trial: bool = False) -> Around:
+        return Around(self, start, stop, is_trial=is_trial)
 
     def read(self, name: str, start: int, stop: int) -> NDArray[Any]:
         signal = self.episode.signals[name]
@@ -168,11 +175,21 @@ class _Moments:
             return signal[start:stop].values
         return sampling.sample_one(signal, self.times[start:stop]).values
 
-    def _final(self) -> dict[str, Any]:
-        return self.episode.final if isinstance(self.episode, ReplayEpisode) and self._is_direct else {}
+    @cached_property
+    def after(self) -> dict[str, Any]:
+        """What was seen after the last row, by signal."""
+        return self.episode.final if isinstance(self.episode, ReplayEpisode) and self._has_last_step() else {}
 
-    def _is_terminated(self) -> bool:
-        return isinstance(self.episode, ReplayEpisode) and self._is_direct and self.episode.how == "terminated"
+    @cached_property
+    def is_terminated(self) -> bool:
+        """Whether nothing comes after the last row."""
+        return isinstance(self.episode, ReplayEpisode) and self.episode.how == "terminated" and self._has_last_step()
+
+    def _has_last_step(self) -> bool:
+        """Tell whether the last row is the last step that was played."""
+        if self._is_direct or not isinstance(self.episode, ReplayEpisode) or not len(self.times):
+            return self._is_direct
+        return not self._is_grid and bool(self.times[-1] == self.episode.steps["ts_ns"][-1])
 
     def _rows_of(self, reading: Reading) -> tuple[NDArray[np.int64], bool]:
         """Give the times, and whether each is a sample of every signal that is used."""
@@ -236,7 +253,8 @@ def chosen(
         mine = _usual(episode, left_out) if columns is None else columns
         sources = [make for make in mine.values() if isinstance(make, str)]
         named = [make.removeprefix(NEXT) if _is_next(make, episode) else make for make in sources]
-        reading = Reading(mine, at, rate, tuple(dict.fromkeys(_present(episode, named))))
+        nexts = {make.removeprefix(NEXT) for make in sources if _is_next(make, episode)}
+        reading = Reading(mine, at, rate, tuple(dict.fromkeys(_present(episode, named))), tuple(sorted(nexts)))
         if not mine or not all(len(episode.signals[name]) for name in reading.used):
             continue
         found = _typed(episode, reading)
@@ -270,7 +288,7 @@ def _typed(episode: Episode, reading: Reading) -> tuple[Reading, np.dtype[Any]] 
     moments = _Moments(episode, reading)
     if not len(moments):
         return None
-    around = moments.part(0, 1)
+    around = moments.part(0, 1, is_trial=True)
     parts: list[Any] = []
     for name, make in reading.columns.items():
         parts.append(type_of(name, around[make] if isinstance(make, str) else make(around), 1))
@@ -279,5 +297,8 @@ def _typed(episode: Episode, reading: Reading) -> tuple[Reading, np.dtype[Any]] 
         taken = next(name for name, _ in PLACE if name in reading.columns)
         raise WrongType(f"{taken} is filled in here; give that signal another name: columns={{'mine': {taken!r}}}")
     if is_made:
-        reading = replace(reading, used=tuple(sorted({*reading.used, *around.asked} & {*episode.signals})))
+        used, nexts = {*reading.used, *around.asked}, {*reading.nexts, *around.asked_next}
+        reading = replace(reading, used=tuple(sorted(used)), nexts=tuple(sorted(nexts)))
+        if not len(_Moments(episode, reading)):
+            return None
     return reading, np.dtype(parts + list(places.items()))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead.catalog.tables import _COUNTS
+from playhead.catalog.tables.columns import COUNTS
 from playhead.errors import WrongType
 from playhead.lanes.rows import loading
 from playhead.lanes.rows.held import OneArray
@@ -22,7 +22,7 @@ from playhead.table.table import Table
 from playhead.table.writing import STEP
 
 _AT_ONCE = 10_000  # runs
-_OURS = {"id", "first_step_idx", *_COUNTS}
+_OURS = {"id", "first_step_idx", *COUNTS}
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class TableItem:
         for _, group in groupby(runs.tolist(), lambda run: run[0] // _AT_ONCE):  # a view may show few of many
             mine = list(group)
             ids = [id_ for id_, _, _ in mine]  # of a foreign table in any order
-            known = self.table._opened.index.known(min(ids), max(ids))
+            known = self.table._opened.index.runs.known(min(ids), max(ids))
             told += [
                 {"num_steps": stop - first} | {name: value for name, value in known[id_].items() if name not in _OURS}
                 for id_, first, stop in mine
@@ -95,7 +95,7 @@ def shown_runs(table: Table, every: NDArray[np.int64] | None = None) -> NDArray[
         table: The table, or a view.
         every: All runs, as the database gives them, where they are at hand.
     """
-    found = table._opened.index.spans(before=table._opened.state.runs) if every is None else every
+    found = table._opened.index.runs.spans(before=table._opened.state.runs) if every is None else every
     spans = table.spans
     first, stop = _rows_before(spans, found[:, 1]), _rows_before(spans, found[:, 1] + found[:, 2])
     is_shown = stop > first
@@ -155,7 +155,7 @@ class TooNarrow(WrongType):
 
 def known_of(table: Table) -> dict[str, str]:
     """Give what a table knows of its runs, besides their rows."""
-    return {name: kind for name, kind in table._opened.index.columns.items() if name not in _OURS}
+    return {name: kind for name, kind in table._opened.index.runs.columns.items() if name not in _OURS}
 
 
 def opened(table: Table | str | os.PathLike[str]) -> Table:

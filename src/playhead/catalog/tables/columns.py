@@ -1,0 +1,42 @@
+"""The tables of `metadata.db`, and what is known of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+GAME = {
+    "max_score": "INTEGER NOT NULL",
+    "highest_tile": "INTEGER NOT NULL",
+    "engine": "TEXT",
+    "start_time": "INTEGER",
+    "elapsed_s": "REAL",
+}
+EPISODE = {"run_id": "TEXT", "episode_id": "TEXT", "return": "REAL"}
+PLACE = {
+    "id": "INTEGER PRIMARY KEY",
+    "first_step_idx": "INTEGER NOT NULL",
+    "num_steps": "INTEGER NOT NULL",
+}
+COUNTS = ("num_steps", "steps", "num_moves")  # what other programs call it
+_OURS = (
+    "CREATE TABLE playhead_table (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE playhead_files (number INTEGER PRIMARY KEY, name TEXT NOT NULL, rows INTEGER NOT NULL)",
+    "CREATE TABLE playhead_blocks "
+    "(file INTEGER, number INTEGER, xxh3 INTEGER NOT NULL, PRIMARY KEY (file, number)) WITHOUT ROWID",
+)
+
+
+def schema(columns: Mapping[str, str]) -> list[str]:
+    """Give the statements that make the tables.
+
+    Args:
+        columns: What is known of a run, besides its id and its rows, with the type that SQLite gives it.
+    """
+    declared = ", ".join(f"{quoted(name)} {kind}" for name, kind in (PLACE | dict(columns)).items())
+    made = [f"CREATE TABLE runs ({declared})", *_OURS, "CREATE INDEX idx_runs_len ON runs (num_steps)"]
+    return made + ["CREATE INDEX idx_runs_score ON runs (max_score)"] * ("max_score" in columns)
+
+
+def quoted(name: str) -> str:
+    """Give a name as SQL takes any."""
+    return '"' + name.replace('"', '""') + '"'
