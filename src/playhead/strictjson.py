@@ -15,43 +15,98 @@ from typing import Any
 
 import orjson
 
+from playhead.errors import WrongType
+
 SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+DEEPEST = 320  # lists and dicts within each other: what walks over deeper ones would end in a RecursionError
 
 JSONDecodeError = json.JSONDecodeError
 
+# orjson makes a float of an integer past 64 bits. Such a one has 20 digits, or a sign and 19, behind what a value can
+# follow: looked for in a text where all of these are alike, which costs a fraction of what an expression does.
+_ALIKE = bytes.maketrans(b"-123456789[: \t\n\r", b"0" * 10 + b"," * 6)
+_LONG_INTEGER = b"," + b"0" * 20
+
 
 def encode(value: Any, *, indent: bool = False) -> bytes:
-    """Encode a value that `plain` gave."""
+    """Encode a value that `plain` gave.
+
+    Raises:
+        WrongType: An integer has more digits than Python reads again.
+    """
     options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE if indent else 0
     try:
         return orjson.dumps(value, option=options)
-    except TypeError:  # an integer past 64 bits: the slow encoder knows no limit
+    except TypeError:  # an integer past 64 bits: the slow encoder knows no limit but that of digits
+        pass
+    try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2 if indent else None)
-        return (text + "\n" if indent else text).encode()
+    except ValueError as error:
+        raise WrongType(f"this cannot be written as JSON: {error}; give so long a number as text") from error
+    return (text + "\n" if indent else text).encode()
 
 
 def decode(data: bytes | str) -> Any:
-    """Decode JSON; the bare NaN and Infinity of other programs are understood.
+    """Decode JSON; integers are exact, however long, and the bare NaN and Infinity of other programs are understood.
 
     Raises:
-        JSONDecodeError: The text is not JSON.
+        JSONDecodeError: The text is not JSON, or nested deeper than `DEEPEST`.
     """
     try:
-        return orjson.loads(data)
+        found = orjson.loads(data)
     except orjson.JSONDecodeError:
-        try:
-            return json.loads(data)
-        except JSONDecodeError:
-            raise
-        except (ValueError, RecursionError) as error:  # not UTF-8, a number of thousands of digits, nested too deep
-            raise JSONDecodeError(str(error), repr(data[:80]), 0) from error
+        return _decoded_slowly(data)
+    raw = data.encode() if isinstance(data, str) else bytes(data)
+    if _LONG_INTEGER in (b"," + raw).translate(_ALIKE):
+        return _decoded_slowly(data)
+    if raw.count(b"[") + raw.count(b"{") > DEEPEST and not _is_written(found):
+        _check_depth(found, data)
+    return found
 
 
-def plain(value: Any) -> Any:
+def _is_written(value: Any) -> bool:
+    """Tell whether orjson writes a value: it does so to 254 levels, and looks at all of it quicker than a walk."""
+    try:
+        orjson.dumps(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _check_depth(value: Any, data: bytes | str) -> None:
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        inner = [one.values() if isinstance(one, dict) else one for one in level if isinstance(one, (dict, list))]
+        level = [item for items in inner for item in items]
+        if not level:
+            return
+    raise JSONDecodeError(f"lists and objects are nested deeper than {DEEPEST}", repr(data[:80]), 0)
+
+
+def _decoded_slowly(data: bytes | str) -> Any:
+    try:
+        found = json.loads(data if isinstance(data, str) else bytes(data))
+        _check_depth(found, data)
+        return found
+    except JSONDecodeError:
+        raise
+    except (ValueError, RecursionError) as error:  # not UTF-8, a number of thousands of digits, nested too deep
+        raise JSONDecodeError(str(error), repr(data[:80]), 0) from error
+
+
+def plain(value: Any, *, depth: int = 0) -> Any:
     """Turn a value into dicts, lists, text, numbers, booleans and None.
 
     NumPy and torch scalars become numbers, arrays lists, dataclasses and namespaces dicts; what has no such form (a
     device, a class) becomes its text, because a config is for people to read.
+
+    Args:
+        value: The value.
+        depth: How many lists and dicts it lies in.
+
+    Raises:
+        WrongType: It is nested deeper than `DEEPEST`, or holds itself.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -62,26 +117,51 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return special(float(value))
     if isinstance(value, Mapping):
-        return {plain(str(key)): plain(item) for key, item in value.items()}
+        if depth >= DEEPEST:
+            raise _too_deep()
+        return {plain(str(key)): plain(item, depth=depth + 1) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(item) for item in value]
+        if depth >= DEEPEST:
+            raise _too_deep()
+        return [plain(item, depth=depth + 1) for item in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return plain({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
+        return plain({field.name: getattr(value, field.name) for field in dataclasses.fields(value)}, depth=depth)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if hasattr(value, "tolist") and hasattr(value, "dtype"):
-        return plain(value.tolist())
+        found = value.tolist()
+        return plain(found, depth=depth) if type(found) is not type(value) else _plain_wide(value)
     if hasattr(value, "__dict__") and type(value).__name__.endswith("Namespace"):
-        return plain(vars(value))
+        return plain(vars(value), depth=depth)
     return str(value)
 
 
-def is_json(value: Any) -> bool:
-    """Tell whether a value is text, a number, a boolean, or lists and dicts of them: what comes back as it was."""
+def _plain_wide(value: Any) -> Any:
+    """Turn a number for which Python has no type, NumPy's longdouble, into the nearest float, or else into its text."""
+    if value.dtype.kind != "f":
+        return str(value)
+    number = float(value)
+    return str(value) if math.isinf(number) and value != number else special(number)
+
+
+def _too_deep() -> WrongType:
+    return WrongType(f"lists and dicts are nested deeper than {DEEPEST}, or hold themselves; keep them flatter")
+
+
+def is_json(value: Any, *, depth: int = 0) -> bool:
+    """Tell whether a value is text, a number, a boolean, or lists and dicts of them: what comes back as it was.
+
+    Raises:
+        WrongType: It is nested deeper than `DEEPEST`, or holds itself.
+    """
     if isinstance(value, dict):
-        return all(isinstance(key, str) and is_json(item) for key, item in value.items())
+        if depth >= DEEPEST:
+            raise _too_deep()
+        return all(isinstance(key, str) and is_json(item, depth=depth + 1) for key, item in value.items())
     if isinstance(value, list):
-        return all(map(is_json, value))
+        if depth >= DEEPEST:
+            raise _too_deep()
+        return all(is_json(item, depth=depth + 1) for item in value)
     return isinstance(value, (str, int, float, bool))
 
 
