@@ -1,4 +1,4 @@
-"""Open the page on a store; where the environment says CI=true, look at it once and end.
+"""Say what to type next, and open the page on a store; where the environment says CI=true, look at it once and end.
 
 python examples/look.py --store demo-store
 """
@@ -9,6 +9,7 @@ import argparse
 import os
 import subprocess
 import sys
+from pathlib import Path
 from urllib.request import urlopen
 
 import orjson
@@ -16,6 +17,26 @@ import orjson
 import playhead
 from playhead.web.app import make_app
 from playhead.web.server import Background
+
+NEXT = {
+    "playhead show last": "what the newest run holds",
+    "playhead replay {game} --out game.gif": "the newest episode of the game, as a film",
+    "playhead trace info last/search": "a history that was never stored whole",
+    "playhead artifact show policy:best": "the policy, and what each file of it was when it was saved",
+    "playhead episode sheet pendulum/-1 -o sheet.png": "a camera and its sensors on one sheet",
+}
+
+
+def tell_next(place: str) -> None:
+    """Say which commands to try, and what each shows."""
+    with playhead.open(place, mode="r") as store:
+        game = store.runs("atari")[-1].id
+    folder = Path(sys.executable).parent
+    print("\nTry next, in another terminal:\n")
+    print(f"  source {folder}/activate; export PLAYHEAD_STORE={Path(place).absolute()}")
+    for command, shown in NEXT.items():
+        print(f"  {command.format(game=game):54}  # {shown}")
+    print(flush=True)
 
 
 def look_once(place: str) -> None:
@@ -27,7 +48,7 @@ def look_once(place: str) -> None:
             runs = orjson.loads(answer.read())
     assert b"<title>Playhead</title>" in page
     names = ", ".join(f"{run['project']}/{run['name']}" for run in runs["runs"])
-    print(f"The page is there ({len(page)} bytes) and shows {runs['total']} runs: {names}, …")
+    print(f"The page is there ({len(page)} bytes) and shows {runs['total']} runs, the newest: {names}.")
 
 
 def main() -> None:
@@ -35,6 +56,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--store", default="store")
     place = parser.parse_args().store
+    tell_next(place)
     if os.environ.get("CI") == "true":
         look_once(place)
     else:

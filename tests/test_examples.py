@@ -2,24 +2,56 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 import playhead
+from tests.cli.invoking import invoke
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
-def test_the_pendulum_is_recorded_with_its_camera(tmp_path: Path) -> None:
-    script = [sys.executable, EXAMPLES / "pendulum.py", "--store", tmp_path / "store", "--episodes", "1"]
-    found = subprocess.run(script, capture_output=True, text=True, check=True).stdout
-    assert "half way:" in found
-    with playhead.open(tmp_path / "store", mode="r") as store:
-        (episode,) = store.runs[-1].episodes
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """What `make demo` records, in small, and what it said."""
+    store, said = tmp_path_factory.mktemp("demo") / "store", ""
+    for name, *more in (["atari", "--steps", "60"], ["pendulum", "--episodes", "1"], ["cartpole", "--iterations", "2"]):
+        script = [sys.executable, EXAMPLES / f"{name}.py", "--store", store, *more]
+        said += subprocess.run(script, capture_output=True, text=True, check=True).stdout
+    return store, said
+
+
+def test_the_pendulum_is_recorded_with_its_camera(demo: tuple[Path, str]) -> None:
+    path, said = demo
+    assert "half way:" in said
+    with playhead.open(path, mode="r") as store:
+        (episode,) = store.runs("pendulum")[0].episodes
         assert len(episode["camera"]) == 100
         assert episode["camera"].loss.psnr_db > 35
         assert episode["state"].values[-1][0] > 0.95  # upright: the cosine of the angle
+
+
+def test_the_demo_has_one_of_each_and_says_what_to_type_next(demo: tuple[Path, str], tmp_path: Path) -> None:
+    path, _ = demo
+    with playhead.open(path, mode="r") as store:
+        assert list(store.runs("cartpole")[0].holdings.lines()) == ["played", "traces", "made"]
+        assert np.load(store.artifacts["policy:best"].file("weights.npy")).shape == (5,)
+        assert len(store.runs("atari")[0].episodes[0]["frame"]) == 60
+    look = [sys.executable, EXAMPLES / "look.py", "--store", path]
+    once = {**os.environ, "CI": "true"}
+    said = subprocess.run(look, capture_output=True, text=True, check=True, env=once).stdout
+    assert "shows 3 runs" in said
+    commands = re.findall(r"^  playhead (.+?)  +# \w", said, re.MULTILINE)
+    assert len(commands) == 5
+    for command in commands:
+        words = [str(tmp_path / word) if word.endswith((".gif", ".png")) else word for word in command.split()]
+        assert invoke(*words, store=path).output, command
 
 
 def test_a_game_is_recorded_without_its_frames(tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def test_config_of_any_form_comes_back(store: playhead.Store) -> None:
 
     given = {
         "deep": {"a": {"b": 1}}, "none": None, "nan": math.nan, "path": Path("x"), "np": np.float32(0.5),
-        "arr": np.arange(2), "dc": Config(1.0, (1, 2)), "ns": Namespace(x=1), 3: "key", "big": 2**80, "type": int,
+        "arr": np.arange(2), "dc": Config(1.0, (1, 2)), "ns": Namespace(x=1), 3: "key", "big": 2**80 + 1, "type": int,
     }  # fmt: skip
     run = begin(store, config=given)
     run.finish()
@@ -215,13 +215,25 @@ def test_config_of_any_form_comes_back(store: playhead.Store) -> None:
     assert math.isnan(config.pop("nan"))
     assert config == {
         "deep": {"a": {"b": 1}}, "none": None, "path": "x", "np": 0.5, "arr": [0, 1], "dc": {"lr": 1.0, "layers": [1, 2]},
-        "ns": {"x": 1}, "3": "key", "big": 2**80, "type": "<class 'int'>",
+        "ns": {"x": 1}, "3": "key", "big": 2**80 + 1, "type": "<class 'int'>",
     }  # fmt: skip
     begin(store, config=Config(2.0, ())).finish()
     begin(store, config=Namespace(lr=3)).finish()
     assert store.runs[-1].config == {"lr": 3}
     with pytest.raises(WrongType, match="config is a mapping"):
         begin(store, config=[1, 2])
+    with pytest.raises(WrongType, match="as text"):
+        begin(store, config={"a number of thousands of digits": 10**5000})
+    assert len(store.runs) == 3
+
+
+def test_a_negative_zero_is_in_the_file_and_a_zero_in_the_catalogue(store: playhead.Store) -> None:
+    """SQLite keeps a REAL of a whole number as an integer, which has one zero."""
+    with begin(store) as run:
+        run.log({"a": -0.0})
+        run.log({"a": np.float32(-0.0)})
+    assert (run.path / "events.jsonl").read_text().count('"a":-0.0') == 2
+    assert run["a"].values.tolist() == [0.0, 0.0]
 
 
 def test_an_id_is_made_of_the_time_and_six_hex_digits(store: playhead.Store) -> None:

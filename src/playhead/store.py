@@ -367,8 +367,11 @@ class Store:
         return [run.id for run in due]
 
     def info(self) -> dict[str, Any]:
-        """Describe the store: format, catalogue, counts, bytes."""
+        """Describe the store: format, catalogue, counts, what is live, bytes."""
         self._check()
+        from playhead import holdings
+
+        home = self._home
         marker = facts.load(self._home.layout.marker)
         with self._home.database.read() as connection:
             counts = catalog_runs.counts(connection)
@@ -384,6 +387,11 @@ class Store:
             "datasets": len(datasets),
             "episodes": sum(found.episodes for found in datasets),
             **played,
+            "traces": sum(len(home.layout.traces(run_id).files()) for run_id in home.layout.traced_runs()),
+            "tables": len(home.layout.tables()),
+            "artifacts": len(artifacts := self.artifacts.list()),
+            "artifact_versions": sum(row.versions for row in artifacts),
+            "live": sorted(holdings.published(run._row for run in self.runs(status="running"))),
             "bytes": filesystem.size_of(self.path),
         }
 

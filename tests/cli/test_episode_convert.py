@@ -25,6 +25,22 @@ def test_there_and_back_with_the_saving_shown(tmp_path: Path) -> None:
     assert "stored already" in again.output
 
 
+def test_what_is_refused_leaves_no_run(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    with playhead.open(path) as store, store.run("maze", "m", run_id="r", environment=False) as run:
+        record(run, Maze(), 40, frames="auto")
+    before = sorted(str(one.relative_to(path)) for one in path.rglob("*") if one.is_file())
+    for target in ("stored", "resimulated", "stored"):
+        invoke("episode", "convert", "last", "--to", target, expect=1, store=path)
+    with playhead.open(path, mode="r") as store:
+        assert [run.id for run in store.runs] == ["r"]
+        assert len(store.runs.deleted) == 0
+    after = sorted(str(one.relative_to(path)) for one in path.rglob("*") if one.is_file())
+    assert [name for name in after if "playhead.db" not in name] == [
+        name for name in before if "playhead.db" not in name
+    ]
+
+
 def test_verify_of_a_run_and_of_an_episode(tmp_path: Path) -> None:
     path = tmp_path / "store"
     with playhead.open(path) as store, store.run("atari", "pong", environment=False) as run:

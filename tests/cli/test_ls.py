@@ -38,7 +38,7 @@ def test_json_has_stable_keys(made: Path) -> None:
     newest = answer("ls", store=made)[0]
     assert list(newest) == [
         "id", "project", "name", "status", "died", "exit_reason", "created_at", "ended_at", "duration",
-        "primary_metric", "best", "best_step", "points", "tags", "deleted_at", "path",
+        "primary_metric", "best", "best_step", "points", "tags", "deleted_at", "path", "holds",
     ]  # fmt: skip
     assert newest["status"] == "failed"
     assert newest["exit_reason"] == "ValueError: the loss diverged\nat once"

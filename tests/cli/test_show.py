@@ -91,7 +91,8 @@ def test_logs_alone(made: Path) -> None:
 
 
 def test_config_and_logs_exclude_each_other(made: Path) -> None:
-    invoke("show", FIRST, "--config", "--logs", store=made, expect=2)
+    error = invoke("show", FIRST, "--config", "--logs", store=made, expect=2).stderr
+    assert "--config and --logs exclude each other" in error
 
 
 def test_a_deleted_run_is_shown_as_such(made: Path) -> None:

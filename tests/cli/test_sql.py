@@ -93,7 +93,8 @@ def test_a_query_is_stopped_after_its_time(made: Path) -> None:
 
 
 def test_csv_and_json_exclude_each_other(made: Path) -> None:
-    invoke("sql", "SELECT 1", "--csv", "--json", store=made, expect=2)
+    error = invoke("sql", "SELECT 1", "--csv", "--json", store=made, expect=2).stderr
+    assert "exclude each other" in error
 
 
 def test_a_table_in_a_terminal(made: Path) -> None:

@@ -59,5 +59,6 @@ def whole(store: Store, run: Run, log: list[str]) -> dict[str, Any]:
             {"key": item.key, "step": item.step, "ts_ns": item.ts_ns, "caption": item.caption, "path": str(item.path)}
             for item in run.media
         ],
+        **run.holdings.described(),
         "log": log,
     }

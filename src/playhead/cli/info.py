@@ -5,12 +5,14 @@ from __future__ import annotations
 import platform
 import re
 import sqlite3
+from collections.abc import Iterator
 from importlib import metadata
 from typing import Any
 
 import click
 
 import playhead
+from playhead import wording
 from playhead.cli import output, words
 from playhead.cli.options import examples, json_option, store_option
 
@@ -102,22 +104,33 @@ def _print_store(store: dict[str, Any] | None) -> None:
     output.print_heading("Store")
     journal = "a rollback journal, safe on a network" if store["network"] else "a write-ahead log"
     unreadable = store["unreadable_lines"]
+    deleted = f", and {store['deleted_runs']:,} deleted" if store["deleted_runs"] else ""
     output.print_facts(
         [
             ("path", store["path"]),
             ("format", str(store["format"])),
             ("id", str(store["id"] or "")),
-            (
-                "runs",
-                f"{store['runs']:,}" + (f", and {store['deleted_runs']:,} deleted" if store["deleted_runs"] else ""),
-            ),
+            ("runs", f"{store['runs']:,}{deleted}"),
             ("points", f"{store['points']:,}"),
-            (
-                "episodes",
-                f"{store['episodes']:,} in {words.counted(store['datasets'], 'dataset')}" if store["datasets"] else "",
-            ),
+            *_holdings(store),
             ("size", words.size(store["bytes"])),
             ("file system", f"{store['file_system'] or 'unknown'}; the catalogue keeps {journal}"),
             ("damage", f"{words.counted(unreadable, 'line')} of event files could not be read" if unreadable else ""),
         ]
     )
+
+
+def _holdings(store: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Say how much there is of each kind, where there is any."""
+    if store["replay_episodes"]:
+        played = words.counted(store["replay_episodes"], "episode")
+        yield "played", f"{played}, {words.counted(store['steps'], 'step')}"
+    if store["datasets"]:
+        yield "episodes", f"{store['episodes']:,} in {words.counted(store['datasets'], 'dataset')}"
+    if store["traces"]:
+        yield "traces", f"{store['traces']:,}"
+    if store["tables"]:
+        yield "tables", f"{store['tables']:,}"
+    if store["artifacts"]:
+        yield "artifacts", f"{store['artifacts']:,}, {words.counted(store['artifact_versions'], 'version')}"
+    yield "live", wording.listed(store["live"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +15,7 @@ from playhead.errors import NotFound
 from playhead.layout import Layout
 
 if TYPE_CHECKING:
+    from playhead.holdings import Tally
     from playhead.run import Run
     from playhead.runs import Runs
     from playhead.store import Store
@@ -91,9 +92,21 @@ def command(
             _tell_nothing(store, every, project, deleted)
 
 
-def _described(store: Store, runs: Iterable[Run], names: Sequence[str]) -> list[dict[str, Any]]:
+def _described(store: Store, runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]:
     readers = {name: columns.reader(name) for name in names}
-    return [described.outline(store, run) | {name: read(run) for name, read in readers.items()} for run in runs]
+    held = _held(store, runs)
+    return [
+        described.outline(store, run)
+        | {"holds": held[run.id]._asdict()}
+        | {name: read(run) for name, read in readers.items()}
+        for run in runs
+    ]
+
+
+def _held(store: Store, runs: Sequence[Run]) -> dict[str, Tally]:
+    from playhead import holdings
+
+    return holdings.tallies(store._home, [run._row for run in runs])
 
 
 def _print(store: Store, runs: Sequence[Run], names: Sequence[str], deleted: bool) -> None:
@@ -101,6 +114,8 @@ def _print(store: Store, runs: Sequence[Run], names: Sequence[str], deleted: boo
         _print_chosen(store, runs, [name for name in names if name != "id"])
         return
     when = Column("deleted" if deleted else "created", leaves=2)
+    held = {run_id: str(tally) for run_id, tally in _held(store, runs).items()}
+    holds = any(held.values())
     titles = [
         Column("id", style="bold"),
         Column("run", shrinks=True),
@@ -108,12 +123,15 @@ def _print(store: Store, runs: Sequence[Run], names: Sequence[str], deleted: boo
         when,
         Column("duration", right=True, leaves=3),
         Column("best", shrinks=True),
+        *([Column("holds", shrinks=True, leaves=4)] if holds else []),
         Column("tags", shrinks=True, style="magenta", leaves=1),
     ]
-    output.print_table(titles, [_row(store, run, run.deleted_at if deleted else run.created_at) for run in runs])
+    moments = [run.deleted_at if deleted else run.created_at for run in runs]
+    rows = zip(runs, moments, strict=True)
+    output.print_table(titles, [_row(store, run, when, [held[run.id]] if holds else []) for run, when in rows])
 
 
-def _row(store: Store, run: Run, when: float | None) -> list[str | Cell]:
+def _row(store: Store, run: Run, when: float | None, holds: list[str]) -> list[str | Cell]:
     return [
         run.id,
         f"{run.project}/{run.name}",
@@ -121,6 +139,7 @@ def _row(store: Store, run: Run, when: float | None) -> list[str | Cell]:
         words.age(when) if output.in_terminal() else words.moment(when),
         words.duration(run.duration),
         "" if run.best is None else f"{run.primary_metric} {words.number(run.best)}",
+        *holds,
         ", ".join(run.tags),
     ]
 

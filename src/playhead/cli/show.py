@@ -39,7 +39,7 @@ _DIED = "its process is gone; the next program that records into the store marks
 @json_option
 @store_option
 def command(run: str, only_config: bool, only_logs: bool, as_json: bool, store_path: str | None) -> None:
-    """Show one run: config, metrics, environment, log.
+    """Show one run: what it holds, config, metrics, environment, log.
 
     RUN is an id, the beginning of one, or the word last for the newest run.
     """
@@ -98,7 +98,7 @@ def _print_header(run: Run, status: str) -> None:
             ("duration", words.duration(run.duration)),
             ("best", best),
             ("tags", ", ".join(run.tags)),
-            ("episodes", ", ".join(f"{count} in {words.one_line(name)}" for name, count in run.datasets.items())),
+            *((kind, words.one_line(line)) for kind, line in run.holdings.lines().items()),
             ("notes", words.one_line(run.notes)),
             ("host", words.one_line(_host(environment))),
             ("git", words.one_line(_git(environment.get("git")))),

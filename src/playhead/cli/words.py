@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from playhead import clock, strictjson
+from playhead import clock, strictjson, wording
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+
+counted = wording.counted
 
 
 def number(value: float | None, digits: int = 5) -> str:
@@ -63,11 +65,6 @@ def size(count: int) -> str:
     while amount >= 1000 and unit < len(_UNITS) - 1:
         amount, unit = amount / 1000, unit + 1
     return f"{count} B" if unit == 0 else f"{amount:.1f} {_UNITS[unit]}"
-
-
-def counted(count: int, noun: str) -> str:
-    """Give a number of things: `1 run`, `1,234 runs`."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def value(thing: Any, digits: int = 6) -> str:

@@ -1,90 +1,42 @@
-"""RunWriter: what a training script holds while it records.
-
-When `log` returns, the event is in the kernel, in one append to the run's `events.jsonl`: killing the process loses
-nothing. `flush(sync=True)`, or `sync_every`, also puts it on the medium. A background thread indexes the events into
-the catalogue, notes the environment, gives signs of life and, where asked, samples the machine.
-"""
+"""RunWriter: a run that is being recorded."""
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import os
-import signal
-import sys
 import threading
-import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from types import FrameType, TracebackType
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from playhead import clock, disk, facts, layout, strictjson
+from playhead import checksums, clock, disk, layout, strictjson
 from playhead.catalog import points
 from playhead.catalog.runs import RunRow
-from playhead.catalog.schema import STATUSES
-from playhead.claims import HEARTBEAT_SECONDS, Claim
-from playhead.errors import Closed, Exists, Forked, NotFound, PlayheadError, StoreLocked, WrongType
+from playhead.claims import Claim
+from playhead.errors import Closed, Forked, PlayheadError, StoreLocked, WrongType
 from playhead.home import Home
 from playhead.lanes import media
 from playhead.lanes.scalars.events import IMAGE, EventWriter, integer_step
 from playhead.lanes.scalars.index import EventIndex
+from playhead.recording import unfinished
+from playhead.recording.bulk import Bulk
+from playhead.recording.ending import ENDINGS, Sigterm, end, ending
+from playhead.recording.options import Options
+from playhead.recording.upkeep import Upkeep
 from playhead.run import Run
 from playhead.writer import BackgroundWriter
 
 if TYPE_CHECKING:
     from playhead.artifact import Artifact, ArtifactVersion
     from playhead.artifacts import Paths
-    from playhead.capture.console import ConsoleCapture
-    from playhead.capture.system import SystemSampler
     from playhead.episode import DiskEpisodeWriter
     from playhead.lanes.arrays.config import ReplayConfig
     from playhead.lanes.arrays.writer import ReelWriter
     from playhead.lanes.keyframes.retention import Retention
     from playhead.lanes.scalars.signal import MetricSignal
-    from playhead.replay_index import ReplayIndex
     from playhead.tape import Crew
     from playhead.trace import TraceWriter
     from playhead.trace.identity import Step
     from playhead.traces import Traces
-
-INDEX_SECONDS = 0.5
-
-_ENDINGS = tuple(status for status in STATUSES if status != "running")
-
-_open: weakref.WeakSet[RunWriter] = weakref.WeakSet()
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How a run records.
-
-    Attributes:
-        environment: Note git, packages and machine at the start.
-        capture_console: Also write what is printed into the text log.
-        system_metrics: Seconds between two samples of CPU, memory and GPU; None for none.
-        sync_every: Seconds after which what was logged is put on the medium; None leaves that to the kernel.
-    """
-
-    environment: bool = True
-    capture_console: bool = False
-    system_metrics: float | None = None
-    sync_every: float | None = None
-
-    def check(self) -> None:
-        """See that all of this can be done, before anything is made.
-
-        Raises:
-            WrongType: A time is not a positive number of seconds.
-            MissingExtra: The machine cannot be sampled.
-        """
-        for name in ("system_metrics", "sync_every"):
-            seconds = getattr(self, name)
-            if seconds is not None and not (isinstance(seconds, (int, float)) and seconds > 0):
-                raise WrongType(f"{name} is a positive number of seconds, or None, not {seconds!r}")
-        if self.system_metrics is not None:
-            _sampler().close()
 
 
 class RunWriter(Run):
@@ -98,27 +50,30 @@ class RunWriter(Run):
     def __init__(self, home: Home, row: RunRow, claim: Claim, options: Options) -> None:
         super().__init__(home, row)
         self._claim = claim
-        self._options = options
         self._lock = threading.RLock()
         self._ended: Closed | None = None
         self._index = EventIndex(home.database, row.key, claim.part, self._folder.events(claim.part))
         self._events = self._open_events()
         self._logs = disk.Appender(self._folder.logs, exclusive=False)
-        self._working_folder = Path.cwd()
-        self._environment_due = options.environment and claim.part == 1
-        self._beat_at = self._sync_at = self._sample_at = clock.elapsed_ns()
-        self._best_written: dict[str, Any] = {}
-        self._reels: list[tuple[ReelWriter, ReplayIndex]] = []
-        self._traces: dict[str, TraceWriter] = {}
-        self._sampler = _sampler() if options.system_metrics else None
-        self._console = _console(self._console_line) if options.capture_console else None
-        self._sigterm: Any = None
-        interval = min(INDEX_SECONDS, options.sync_every or INDEX_SECONDS, options.system_metrics or INDEX_SECONDS)
-        self._background = BackgroundWriter(self._work, interval, f"playhead-{claim.run_id}")
+        self._bulk = Bulk(home, row)
+        self._upkeep = Upkeep(
+            home,
+            row,
+            claim,
+            options,
+            events=self._events,
+            index=self._index,
+            bulk=self._bulk,
+            log=self._log_sample,
+            sync=self._sync,
+        )
+        self._console = options.console(self._console_line)
+        self._sigterm = Sigterm()
+        self._background = BackgroundWriter(self._upkeep.work, self._upkeep.interval, f"playhead-{claim.run_id}")
         self._background.start()
         if self._console is not None:
             self._console.start()
-        _open.add(self)
+        unfinished.add(self)
 
     def _open_events(self) -> EventWriter:
         path = self._folder.events(self._claim.part)
@@ -163,6 +118,11 @@ class RunWriter(Run):
         lines = text.split("\n") if text else [""]
         with self._lock:
             self._logs.append("".join(f"{time} | {line}\n" for line in lines).encode())
+
+    def _log_sample(self, values: Mapping[str, float]) -> None:
+        with self._lock:
+            if self._ended is None:
+                self._events.metrics(values, self._events.step)
 
     def _console_line(self, line: str) -> None:
         self._append_text(strictjson.plain(line))
@@ -242,13 +202,7 @@ class RunWriter(Run):
             Closed: The run has ended.
         """
         self._check()
-        from playhead import replays
-        from playhead.replay_index import ReplayIndex
-
-        reel = replays.new_reel(self._home, self.id, facts=facts, stacks=stacks, config=config, crew=crew)
-        with self._lock:
-            self._reels.append((reel, ReplayIndex(self._home, self._row.key, reel.id)))
-        return reel
+        return self._bulk.new_reel(facts=facts, stacks=stacks, config=config, crew=crew)
 
     def trace(
         self,
@@ -277,22 +231,9 @@ class RunWriter(Run):
             StoreLocked: Another process of the run records it.
         """
         self._check()
-        from playhead import traces
-
-        with self._lock:
-            if name in self._traces:
-                raise Exists(f"the run {self.id} has recorded the trace {name!r}; give this one another name")
-            self._traces[name] = made = traces.new_trace(
-                self._home,
-                self.id,
-                name,
-                step=step,
-                bucket=bucket,
-                retention=retention,
-                parameters=parameters,
-                form=form,
-            )
-        return made
+        return self._bulk.new_trace(
+            name, step=step, bucket=bucket, retention=retention, parameters=parameters, form=form
+        )
 
     def log_artifact(
         self,
@@ -342,14 +283,14 @@ class RunWriter(Run):
 
         Raises:
             BadRef: The text names no version.
-            NotFound: There is none; the message lists what exists.
+            NotFound: There is none, or it is deleted; the message lists what exists.
             Damaged: A file is not what was saved.
             Closed: The run has ended.
         """
         self._check()
         from playhead import artifacts
 
-        version = artifacts.Artifacts(self._home)[ref]
+        version = artifacts.usable(self._home, ref)
         if verify:
             version.check(progress=progress)
         artifacts.use(self._home, self._folder, self._row.key, version, clock.now())
@@ -362,17 +303,10 @@ class RunWriter(Run):
             sync: Also wait until it is on the medium, so that a power cut loses nothing.
         """
         self._check()
-        for reel, _ in list(self._reels):
-            reel.flush(sync=sync)
-        self._flush_traces(sync=sync)
+        self._bulk.flush(sync=sync)
         if sync:
             self._sync()
         self._background.run_now()
-
-    def _flush_traces(self, *, sync: bool = False) -> None:
-        for trace in list(self._traces.values()):
-            with contextlib.suppress(Closed):  # what has ended is in its file
-                trace.flush(sync=sync)
 
     def _sync(self) -> None:
         with self._lock:
@@ -393,7 +327,7 @@ class RunWriter(Run):
     def traces(self) -> Traces:
         """The traces recorded so far, by name; see `Run.traces`."""
         if self._ended is None:
-            self._flush_traces()
+            self._bulk.flush_traces()
         return super().traces
 
     @property
@@ -425,48 +359,6 @@ class RunWriter(Run):
             self._check()
         return super().summary(values, **more)
 
-    # -- beside the caller's thread ---------------------------------------------------------------------------------
-
-    def _work(self) -> bool:
-        if self._environment_due:
-            self._environment_due = False
-            from playhead.capture import environment
-
-            found = environment.capture(self._working_folder)
-            facts.write(self._folder.environment, strictjson.plain(found), durable=False)
-        if not self._events.is_there():
-            raise NotFound(f"the folder of the run, {self.path}, was moved or deleted while it was being recorded")
-        now = clock.elapsed_ns()
-        if now - self._beat_at >= HEARTBEAT_SECONDS * clock.SECOND:
-            self._beat_at = now
-            self._claim.beat()
-        if self._sampler is not None and self._due("_sample_at", self._options.system_metrics, now):
-            sample = self._sampler.sample()
-            with self._lock:
-                if self._ended is None:
-                    self._events.metrics(sample, self._events.step)
-        if self._due("_sync_at", self._options.sync_every, now):
-            self._sync()
-        more = self._index.advance()
-        if more:
-            self._write_best()
-        for _, index in list(self._reels):
-            more |= index.advance()
-        return more
-
-    def _due(self, mark: str, seconds: float | None, now: int) -> bool:
-        if seconds is None or now - getattr(self, mark) < seconds * clock.SECOND:
-            return False
-        setattr(self, mark, now)
-        return True
-
-    def _write_best(self) -> None:
-        """Copy a new best value into `summary.json`, where people and other programs look for it."""
-        best = self._home.best_of(self._row.key)
-        if best != self._best_written:
-            self._home.write_summary(self._folder, best, durable=False)
-            self._best_written = best
-
     # -- the end ----------------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
@@ -481,16 +373,16 @@ class RunWriter(Run):
             status: `finished`, `failed` or `interrupted`.
             reason: Why, for the latter two.
         """
-        if status not in _ENDINGS:
-            raise WrongType(f"a run ends as {', '.join(_ENDINGS)}, not as {status!r}")
+        if status not in ENDINGS:
+            raise WrongType(f"a run ends as {', '.join(ENDINGS)}, not as {status!r}")
         with self._lock:
             if self._ended is not None:
                 if isinstance(self._ended, Forked):
                     raise self._ended
                 return
             self._ended = Closed(f"the run {self.id} has ended and records nothing more")
-        _open.discard(self)
-        self._restore_sigterm()
+        unfinished.discard(self)
+        self._sigterm.restore()
         try:
             if self._console is not None:
                 self._console.stop()
@@ -500,7 +392,7 @@ class RunWriter(Run):
     def _settle(self, status: str, reason: str | None) -> None:
         try:
             try:
-                self._close_lanes()
+                self._bulk.close()
             finally:
                 self._background.stop()
         except BaseException:
@@ -510,22 +402,14 @@ class RunWriter(Run):
             raise
         self._let_go(status, reason)
         self.reload()
+        checksums.note_part(self._folder, self._claim.part)
         self._claim.release()
 
-    def _close_lanes(self) -> None:
-        with contextlib.ExitStack() as each:  # one that cannot be closed does not keep the others open
-            for reel, _ in self._reels:
-                each.callback(reel.close)
-            for trace in self._traces.values():
-                each.callback(trace.close)
-
     def _let_go(self, status: str, reason: str | None) -> None:
-        for _, index in self._reels:
-            index.close()
+        self._bulk.let_go()
         self._events.close()
         self._logs.close()
-        if self._sampler is not None:
-            self._sampler.close()
+        self._upkeep.close()
         if self._claim.part == 1:
             end(self._home, self._row.run_dir, status, reason)
 
@@ -535,24 +419,13 @@ class RunWriter(Run):
 
     def __enter__(self) -> RunWriter:
         self._check()
-        self._catch_sigterm()
+        self._sigterm.catch()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.finish(*_ending(error))
-
-    def _catch_sigterm(self) -> None:
-        """Let SIGTERM end the `with` block, unless the program handles it itself or this is not the main thread."""
-        main = threading.current_thread() is threading.main_thread()
-        if main and self._sigterm is None and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-            self._sigterm = signal.signal(signal.SIGTERM, _raise_terminated)
-
-    def _restore_sigterm(self) -> None:
-        if self._sigterm is not None and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, self._sigterm)
-            self._sigterm = None
+        self.finish(*ending(error))
 
     def _abandon(self) -> None:
         """Let go in a forked child: the files and the thread are the parent's."""
@@ -563,65 +436,3 @@ class RunWriter(Run):
         )
         self._events.close()
         self._logs.close()
-
-
-# What a run captures is loaded when one is captured: commands that only read start quicker without it.
-
-
-def _sampler() -> SystemSampler:
-    from playhead.capture.system import SystemSampler
-
-    return SystemSampler()
-
-
-def _console(write_line: Callable[[str], None]) -> ConsoleCapture:
-    from playhead.capture.console import ConsoleCapture
-
-    return ConsoleCapture(write_line)
-
-
-class Terminated(SystemExit):
-    """SIGTERM, raised where the program was."""
-
-
-def _raise_terminated(signum: int, _frame: FrameType | None) -> None:
-    raise Terminated(128 + signum)
-
-
-def _ending(error: BaseException | None) -> tuple[str, str | None]:
-    if error is None or (isinstance(error, SystemExit) and error.code in (None, 0)):
-        return "finished", None
-    if isinstance(error, KeyboardInterrupt):
-        return "interrupted", "KeyboardInterrupt"
-    if isinstance(error, Terminated):
-        return "interrupted", "SIGTERM"
-    return "failed", f"{type(error).__name__}: {error}"
-
-
-def end(home: Home, run_dir: str, status: str, reason: str | None, at: float | None = None) -> None:
-    """Write how a run ended, first into its folder, then into the catalogue."""
-    folder = home.layout.run_at(run_dir)
-    content = facts.load(folder.status) | {"status": status, "ended_at": clock.now() if at is None else at}
-    if reason is not None:
-        content["exit_reason"] = strictjson.plain(reason)
-    else:
-        content.pop("exit_reason", None)
-    facts.write(folder.status, content)
-    home.index(folder, values=False)
-
-
-def _at_exit() -> None:
-    """End what the program left open; an error that ended the program is in `sys.last_value`."""
-    with contextlib.ExitStack() as each:  # also where one of them fails
-        for run in list(_open):
-            each.callback(run.finish, *_ending(getattr(sys, "last_value", None)))
-
-
-def _after_fork() -> None:
-    for run in list(_open):
-        run._abandon()
-    _open.clear()
-
-
-atexit.register(_at_exit)
-os.register_at_fork(after_in_child=_after_fork)
