@@ -28,6 +28,11 @@ while True:
     writer.step(np.zeros((60, 80, 3), np.uint8), 1.0)
     time.sleep(0.001)
 """
+TAKING_AWAY = """
+import sys
+from multiprocessing import shared_memory
+shared_memory.SharedMemory("mosaic.fastlane." + sys.argv[1]).close()
+"""
 WATCHING = """
 import sys
 from playhead import live
@@ -121,6 +126,19 @@ def test_a_picture_is_only_made_where_it_is_shown(run_id: str) -> None:
         for _ in range(100):
             writer.step(lambda: made.append(1) or FRAME)
     assert len(made) == 1
+
+
+@pytest.mark.parametrize("char", ['"', "\\", "ü", "a/"])
+def test_the_longest_run_id_is_read_as_it_is(char: str, run_id: str) -> None:
+    name = run_id + char * ((200 - len(run_id)) // len(char.encode()))
+    name = name.removesuffix("/")
+    with live.LiveWriter(name) as writer:
+        writer.step(FRAME, 1.5)
+        with live.LiveReader(name) as reader:
+            found = reader.latest()
+            assert found is not None
+            assert (found.metadata.run_id, found.metadata.episode_return) == (name, 1.5)
+            assert reader.state == live.LIVE
 
 
 @pytest.mark.parametrize("shape", [(60, 80), (60, 80, 1)])
@@ -255,6 +273,21 @@ def test_a_reader_that_ends_in_the_usual_way_leaves_the_ring(run_id: str) -> Non
         code = f"from playhead import live; assert live.LiveReader({run_id!r}).latest() is not None"
         subprocess.run([sys.executable, "-c", code], check=True)
         assert live.LiveReader(run_id).state == live.LIVE
+
+
+def test_a_viewer_that_takes_the_name_away_as_it_ends_is_survived(run_id: str) -> None:
+    with live.LiveWriter(run_id, rate=None) as writer:
+        writer.publish(FRAME)
+        with live.LiveReader(run_id) as reader:
+            subprocess.run([sys.executable, "-W", "ignore", "-c", TAKING_AWAY, run_id], check=True)
+            assert within_a_second(lambda: not segments.path_of(run_id).exists())
+            assert reader.state == live.ENDED
+            clock.sleep(1.0)
+            for shown in (FRAME, [FRAME, FRAME]):
+                writer.publish(shown)
+                assert reader.state == live.LIVE
+            assert seen(reader).number == 3
+    assert not segments.path_of(run_id).exists()
 
 
 def test_closing_tells_readers_and_removes_it(run_id: str) -> None:

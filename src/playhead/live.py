@@ -11,10 +11,19 @@
 
 The newest frame wins: a writer never waits, and a frame that nobody looked at in time is gone. What is to last is
 recorded. Linux on x86-64 only.
+
+`FastLaneWriter` and `FastLaneReader` are the same rings under the calls that users of the MOSAIC program know.
 """
 
 from __future__ import annotations
 
+from playhead.lanes.live.fastlane import (
+    FastLaneConfig,
+    FastLaneFrame,
+    FastLaneMetrics,
+    FastLaneReader,
+    FastLaneWriter,
+)
 from playhead.lanes.live.form import Figures
 from playhead.lanes.live.metadata import Metadata
 from playhead.lanes.live.reader import ENDED, LIVE, QUIET, LiveFrame, LiveReader
@@ -25,6 +34,11 @@ __all__ = [
     "ENDED",
     "LIVE",
     "QUIET",
+    "FastLaneConfig",
+    "FastLaneFrame",
+    "FastLaneMetrics",
+    "FastLaneReader",
+    "FastLaneWriter",
     "Figures",
     "LiveFrame",
     "LiveReader",

@@ -318,7 +318,7 @@ def test_a_dataset_that_is_being_recorded(tmp_path: Path) -> None:
     ],
 )
 def test_addresses_that_lead_nowhere(get: httpx.Client, address: str, status: int) -> None:
-    fails(get.get(address), status)
+    assert fails(get.get(address), status)
 
 
 def test_a_recording_of_another_process_is_followed(tmp_path: Path) -> None:

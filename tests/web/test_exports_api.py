@@ -156,8 +156,8 @@ def test_archives(get: httpx.Client, path: Path) -> None:
     ],
 )
 def test_what_cannot_be_exported(get: httpx.Client, asked: dict[str, str], status: int) -> None:
-    fails(get.get(KINDS, params=asked), status)
-    fails(get.get("/api/episodes/replay/nobody/export", params={"format": "csv"}), 404)
+    assert fails(get.get(KINDS, params=asked), status)
+    assert "nobody" in fails(get.get("/api/episodes/replay/nobody/export", params={"format": "csv"}), 404)
 
 
 def test_a_film_that_is_too_long(get: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,10 +135,11 @@ def test_a_run_is_added_and_removed(seeds: str, open_page: Open) -> None:
 def test_runs_that_are_not_there_do_not_spoil_the_others(site: str, open_page: Open) -> None:
     page = open_page(f"{site}?ids={FIRST},nothing,{FAILED}")
     legend(page).get_by_text("Not found: nothing").wait_for()
-    card(page, "return")
+    assert card(page, "return").is_visible()
     open_page.complaints.clear()  # type: ignore[attr-defined]  # the browser notes the 404
     page = open_page(site)
     page.get_by_text("Nothing to compare").wait_for()
+    assert page.locator("canvas").count() == 0
 
 
 def test_nothing_overflows_on_a_phone(seeds: str, open_page: Open) -> None:

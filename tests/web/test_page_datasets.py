@@ -74,6 +74,7 @@ def test_many_episodes_are_drawn_as_they_come_into_sight(tmp_path: Path, open_pa
 def test_a_dataset_that_is_not_there_says_so(here: str, open_page: OpenPage) -> None:
     page = open_page(f"{here}/datasets/nothing")
     page.get_by_text("Not found").wait_for()
+    assert "nothing" in page.locator("main").inner_text()
     open_page.complaints.clear()  # type: ignore[attr-defined]  # the browser notes the 404
 
 

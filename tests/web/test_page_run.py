@@ -375,6 +375,7 @@ def test_older_lines_come_when_one_scrolls_up(site: str, open_page: Open) -> Non
         lines.evaluate("box => box.scrollTop = 0")
         page.wait_for_timeout(80)
     page.get_by_text("line 0", exact=True).wait_for()
+    assert "line 1\n" in lines.inner_text()
 
 
 def test_the_log_follows_its_end_until_one_scrolls_up(
@@ -521,4 +522,5 @@ def test_colours_follow_the_theme(site: str, open_page: Open) -> None:
 def test_a_run_that_is_not_there_says_so(site: str, open_page: Open) -> None:
     page = open_page(f"{site}/run/nothing")
     page.get_by_role("alert").get_by_text("Not found").wait_for()
+    assert page.locator("canvas").count() == 0
     open_page.complaints.clear()  # type: ignore[attr-defined]  # the browser notes the 404

@@ -367,6 +367,7 @@ def test_a_run_gives_its_id_and_a_snippet(here: str, open_page: OpenPage) -> Non
     row(page, FIRST).get_by_label("More for dqn").click()
     page.get_by_role("button", name="Copy id").click()
     wait(page, lambda: page.evaluate("navigator.clipboard.readText()") == FIRST)
+    assert page.get_by_role("button", name="Copy id").count() == 0  # the menu has closed
 
 
 def test_a_store_for_reading_offers_no_changes(many: str, open_page: OpenPage) -> None:
@@ -452,6 +453,7 @@ def test_new_runs_appear_at_the_top_and_are_announced_further_down(
             pass
     page.get_by_role("button", name="2 new runs").click()
     wait(page, lambda: names(page)[:2] == ["later 1", "later 0"])
+    assert page.get_by_role("button", name="new runs").count() == 0
 
 
 def test_tabs_share_one_connection(here: str, open_page: OpenPage) -> None:
@@ -481,6 +483,7 @@ def test_a_lost_server_is_said_and_found_again(own_store: playhead.Store, open_p
     page.get_by_text("Reconnecting").wait_for()
     with Background(make_app(own_store, page=built_page()), bind(port=port)):
         page.wait_for_selector(".link.open", state="attached", timeout=15_000)
+        assert page.get_by_text("Reconnecting").count() == 0
         page.close()
     open_page.complaints.clear()  # type: ignore[attr-defined]  # the browser notes the lost connection
 
@@ -536,6 +539,7 @@ def test_an_address_that_leads_nowhere_says_so(here: str, open_page: OpenPage) -
     page.get_by_text("There is no such page").wait_for()
     page.get_by_role("link", name="runs", exact=True).click()
     page.wait_for_selector("[data-run]")
+    assert page.get_by_text("There is no such page").count() == 0
 
 
 def test_hostile_names_are_only_text(here: str, own_store: playhead.Store, open_page: OpenPage) -> None:
@@ -547,3 +551,4 @@ def test_hostile_names_are_only_text(here: str, own_store: playhead.Store, open_
     wait(page, lambda: names(page)[:1] == [evil])
     page.goto(f"{here}?tag={evil}&q='{evil.replace('=', '%3D')}' in tags")
     wait(page, lambda: names(page) == [evil])
+    assert page.locator("img[src=x]").count() == 0

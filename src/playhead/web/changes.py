@@ -224,6 +224,7 @@ class Changes:
                 "points": state.points,
                 "status": state.status,
                 "is_stale": self._liveness.is_stale(state.id, state.status),
+                "live": self._liveness.shown(state.id),
                 "log_bytes": self._log_bytes(state.run_dir),
                 "episodes": state.episodes,
                 "media": state.media,

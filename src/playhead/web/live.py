@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ from playhead.web import answers
 from playhead.web.episodes import pictures
 from playhead.web.episodes.frames import FORMAT, QUALITY, WIDTH
 from playhead.web.episodes.pictures import AUTO, TYPES
+from playhead.web.liveness import run_of_ring
 from playhead.web.routes import Answer, Ask, Route, in_path
 from playhead.web.runs import rows
 from playhead.web.schema import FLOAT, INTEGER, TEXT, maybe, record, several
 
 _NUMBER = "X-Playhead-Number"  # of a frame, so that the same one need not be drawn again
+_FIGURES = "X-Playhead-Figures"
 
 
 def list_live(ask: Ask) -> Any:
@@ -26,13 +29,16 @@ def list_live(ask: Ask) -> Any:
 
 
 def newest_frame(ask: Ask) -> Response:
-    """Give the newest frame."""
+    """Give the newest frame, or nothing where none is published."""
     if not _is_ours(ask, ask["id"]):  # rings of others are none of those who may see this store
         raise NotFound(f"no run of this store publishes as {ask['id']!r}; see /api/live")
-    with live.LiveReader(ask["id"]) as reader:
-        found = reader.latest()
+    try:
+        with live.LiveReader(ask["id"]) as reader:
+            found = reader.latest()
+    except NotFound:
+        found = None
     if found is None:
-        raise NotFound(f"{ask['id']} has published no frame yet")
+        return Response(status_code=204)
     tag = answers.etag("live", found.metadata.ts_ns, found.number, ask["format"], ask["width"], ask["quality"])
     if answers.is_known(ask.headers, tag):
         return answers.not_modified(tag, answers.CHECK_FIRST)
@@ -42,28 +48,37 @@ def newest_frame(ask: Ask) -> Response:
     kind = pictures.suiting([picture]) if ask["format"] == AUTO else ask["format"]
     response = Response(pictures.encoded(picture, kind, ask["quality"]), media_type=TYPES[kind])
     response.headers[_NUMBER] = str(found.number)
+    response.headers[_FIGURES] = json.dumps(_figures(found.figures, found.metadata))  # in ASCII, as headers are
     return answers.tagged(response, tag, answers.CHECK_FIRST)
 
 
 def _is_ours(ask: Ask, name: str) -> bool:
     try:
-        rows.find_run(ask.site, name.partition(".")[0])  # a second environment of a run is named `run.1`
+        rows.find_run(ask.site, run_of_ring(name))
     except NotFound:
         return False
     return True
 
 
 def _described(run: live.LiveRun) -> dict[str, Any]:
-    about, (reward, rolling, rate) = run.metadata, run.figures
     return {
         "id": run.run_id,
-        "run": run.run_id.partition(".")[0],
+        "run": run_of_ring(run.run_id),
         "state": run.state,
         "width": run.width,
         "height": run.height,
-        "reward": answers.number(reward),
-        "rolling_return": answers.number(rolling),
-        "step_rate": answers.number(rate),
+        **_figures(run.figures, run.metadata),
+    }
+
+
+def _figures(figures: live.Figures, about: live.Metadata) -> dict[str, Any]:
+    reward, rolling, rate = map(answers.number, figures)
+    env_id = about.facts.get("env_id")
+    return {
+        "env_id": env_id if isinstance(env_id, str) else None,
+        "reward": reward,
+        "rolling_return": rolling,
+        "step_rate": rate,
         "step": about.step,
         "episode": about.episode,
     }
@@ -76,6 +91,7 @@ _ITEM = record(
         "state": {"enum": [live.LIVE, live.QUIET]},
         "width": INTEGER,
         "height": INTEGER,
+        "env_id": maybe(TEXT),
         "reward": FLOAT,
         "rolling_return": FLOAT,
         "step_rate": FLOAT,
@@ -98,7 +114,10 @@ ROUTES: tuple[Route, ...] = (
         newest_frame,
         "Give the newest frame of what is live.",
         parameters=(in_path("id", "What is live, as the list names it.", longest=200), FORMAT, WIDTH, QUALITY),
-        answer=Answer(f"The frame; its number is in {_NUMBER}.", types=tuple(TYPES.values())),
+        answer=Answer(
+            f"The frame; its number is in {_NUMBER}, its figures as JSON in {_FIGURES}.", types=tuple(TYPES.values())
+        ),
         may_be_unchanged=True,
+        may_be_nothing=True,
     ),
 )

@@ -115,6 +115,8 @@ def _responses(route: Route) -> dict[str, Any]:
     }
     failure = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}
     responses: dict[str, Any] = {"200": {"description": route.answer.about, "content": content}}
+    if route.may_be_nothing:
+        responses["204"] = {"description": "There is nothing of it now."}
     if route.may_be_unchanged:
         responses["304"] = {"description": "What the asker has, by If-None-Match, is what there is."}
     responses["4XX"] = {"description": "The request cannot be answered; the message says why.", **failure}

@@ -151,6 +151,7 @@ class Route:
         body: The members of the JSON object that is sent along; None where there is no body.
         answer: What comes back.
         may_be_unchanged: Whether 304 is an answer.
+        may_be_nothing: Whether 204 is an answer.
     """
 
     method: Literal["GET", "POST", "PATCH"]
@@ -161,6 +162,7 @@ class Route:
     body: tuple[Parameter, ...] | None = None
     answer: Answer = field(default_factory=lambda: Answer("The answer."))
     may_be_unchanged: bool = False
+    may_be_nothing: bool = False
 
     @property
     def in_path(self) -> tuple[Parameter, ...]:

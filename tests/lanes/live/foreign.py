@@ -66,7 +66,7 @@ def newest(path: Path) -> tuple[int, tuple[int, int, int], bytes, bytes, tuple[f
     assert (magic, version) == (b"FLAN", 1)
     assert kind == zlib.crc32({3: b"RGB", 4: b"RGBA"}[channels])
     assert slot == payload + 16
-    assert len(data) == 80 + capacity * slot
+    assert len(data) >= 80 + capacity * slot  # more may stand behind the slots
     for number in range(head, max(0, head - capacity), -1):
         at = 80 + (number - 1) % capacity * slot
         sequence, length, about = SLOT.unpack(data[at : at + 16])

@@ -18,7 +18,7 @@ def test_the_rolling_return_is_that_of_the_last_hundred_episodes() -> None:
     assert meter.episode_return == 1.0
     for episode in range(100):
         meter.note(float(episode), ended=True)
-    assert meter.figures(clock.elapsed_ns()).rolling_return == pytest.approx((99 * 100 / 2 + 1) / 100)
+    assert meter.figures(clock.elapsed_ns())[1] == pytest.approx((99 * 100 / 2 + 1) / 100)
     assert (meter.steps, meter.episodes) == (103, 101)
 
 
@@ -29,7 +29,7 @@ def test_environments_beside_each_other_have_returns_of_their_own() -> None:
     meter.figures(clock.elapsed_ns())
     assert meter.episode_return == 1.5
     meter.note(10.0, ended=True, lane=3)
-    assert meter.figures(clock.elapsed_ns()).rolling_return == 13.0
+    assert meter.figures(clock.elapsed_ns())[1] == 13.0
 
 
 def test_the_step_rate_follows_within_a_second() -> None:
@@ -39,5 +39,5 @@ def test_the_step_rate_follows_within_a_second() -> None:
             for _ in range(rate // 50):
                 meter.note(0.0, ended=False)
             now += clock.SECOND // 50
-            found = meter.figures(now).step_rate
+            found = meter.figures(now)[2]
         assert found == pytest.approx(rate, rel=0.2)

@@ -23,6 +23,8 @@ export interface RunRow {
   name: string;
   status: Status;
   is_stale: boolean;
+  /** What it shows live, as `/api/live` names it. */
+  live: string[];
   created_at: number;
   ended_at: number | null;
   duration: number | null;
@@ -108,6 +110,7 @@ export interface Pulse {
   points: number;
   status: Status;
   is_stale: boolean;
+  live: string[];
   log_bytes: number;
   episodes: number;
   media: number;

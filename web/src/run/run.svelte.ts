@@ -35,6 +35,11 @@ export class RunState {
     return status === "running" && !(this.pulse?.is_stale ?? this.facts?.is_stale ?? false);
   }
 
+  /** What it shows live, as the server names it. */
+  get shown(): readonly string[] {
+    return this.pulse?.live ?? this.facts?.live ?? [];
+  }
+
   async load(): Promise<void> {
     this.#refreshed = performance.now();
     try {

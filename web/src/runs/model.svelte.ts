@@ -261,9 +261,11 @@ export class RunsModel {
   take(change: Change): void {
     this.#patch((row) => {
       const pulse = change.runs[row.id];
-      if (!pulse || (pulse.points === row.points && pulse.status === row.status && pulse.is_stale === row.is_stale)) return row;
-      this.#dirty.add(row.id);
-      return { ...row, points: pulse.points, status: pulse.status, is_stale: pulse.is_stale };
+      if (!pulse) return row;
+      const isSame = pulse.points === row.points && pulse.status === row.status && pulse.is_stale === row.is_stale;
+      if (isSame && pulse.live.join() === row.live.join()) return row;
+      if (!isSame) this.#dirty.add(row.id);
+      return { ...row, points: pulse.points, status: pulse.status, is_stale: pulse.is_stale, live: pulse.live };
     });
     if (this.#dirty.size > 0) this.#rowTimer ??= setTimeout(() => void this.#renew(), ROW_REFRESH);
     if (change.list) void this.#compare();

@@ -6,6 +6,7 @@ Watching must not end a training: where nothing can be published any more, a war
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -15,6 +16,8 @@ from playhead.errors import PlayheadError
 from playhead.integrations.gymnasium import frames as framing
 from playhead.lanes.live.ring import check_machine
 from playhead.live import LiveWriter
+
+Note = Callable[[float, bool, int], bool]
 
 _NOTHING = np.zeros((1, 1, 3), np.uint8)  # where there is no picture, so that the figures are seen at least
 
@@ -29,6 +32,7 @@ class Live:
 
     Attributes:
         source: Where pictures come from: `observation`, `render`, or nowhere.
+        note: Counts a step, and tells whether it is time for a frame, as `LiveWriter.note` does; None before `begin`.
 
     Raises:
         PlayheadError: This is not x86-64.
@@ -42,21 +46,21 @@ class Live:
         self._facts = {"env_id": type(within).__name__ if env.spec is None else env.spec.id}
         self._writer: LiveWriter | None = None
         self._is_off = False
+        self.note: Note | None = None
 
-    def note(self, name: str, reward: float, ended: bool, lane: int = 0) -> bool:
-        """Count a step; tell whether it is time for a frame.
+    def begin(self, name: str) -> Note:
+        """Begin to publish; give `note`.
 
         Args:
             name: What it is published as: the id of its reel.
-            reward: What came of the step.
-            ended: Its episode is over.
-            lane: The number of a sub-environment.
         """
-        if self._is_off:
-            return False
-        if self._writer is None:
-            self._writer = LiveWriter(name, facts=self._facts)
-        return self._writer.note(reward, ended, lane)
+        if not self._is_off:
+            try:
+                self._writer = LiveWriter(name, facts=self._facts)
+            except (PlayheadError, OSError) as error:
+                self._end_with(error)
+        self.note = _count_nothing if self._writer is None else self._writer.note
+        return self.note
 
     def show(self, picture: Any) -> None:
         """Publish what is seen now: a picture, several in a list, or None where nothing is."""
@@ -65,12 +69,20 @@ class Live:
         try:
             self._writer.publish(_NOTHING if picture is None else picture)
         except (PlayheadError, OSError) as error:
-            self.close()
-            self._is_off = True
-            warnings.warn(f"nothing is shown live any more: {error}", RuntimeWarning, stacklevel=4)
+            self._end_with(error)
+
+    def _end_with(self, error: Exception) -> None:
+        self._is_off = True
+        self.close()
+        warnings.warn(f"nothing is shown live any more: {error}", RuntimeWarning, stacklevel=5)
 
     def close(self) -> None:
         """End what is shown; the next step begins it again. Closing twice is fine."""
+        self.note = None
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+
+
+def _count_nothing(_reward: float, _ended: bool, _lane: int) -> bool:
+    return False

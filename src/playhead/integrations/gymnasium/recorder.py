@@ -146,12 +146,11 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
         observation, reward, terminated, truncated, info = result
         track.step(stamp, observation, reward, terminated, truncated, info, action=number)
         live = self._live
-        if (
-            live is not None
-            and track.reel is not None
-            and live.note(track.reel.id, float(reward), terminated or truncated)
-        ):
-            live.show(observation if live.source == OBSERVATION else track.picture() if live.source == RENDER else None)
+        if live is not None and track.reel is not None:
+            note = live.note or live.begin(track.reel.id)
+            if note(float(reward), terminated or truncated, 0):
+                source = live.source
+                live.show(observation if source == OBSERVATION else track.picture() if source == RENDER else None)
         return result
 
     def _step_that_resets(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:

@@ -166,14 +166,15 @@ class VectorRecorder(VectorWrapper[Any, Any, Any, Any, Any]):
     def _show(
         self, live: Live, is_reset: list[bool], observations: Any, rewards: Any, terminated: Any, truncated: Any, _: Any
     ) -> None:
-        name = self._made[0].reel
-        if name is None:
+        reel = self._made[0].reel
+        if reel is None:
             return
+        note = live.note or live.begin(reel.id)
         endings = np.logical_or(terminated, truncated).tolist()
         is_due = False
         for number, (reward, is_over) in enumerate(zip(np.asarray(rewards).tolist(), endings, strict=True)):
             if not is_reset[number]:
-                is_due = live.note(name.id, reward, is_over, number)
+                is_due = note(reward, is_over, number)
         if not is_due:
             return
         count = range(len(self._made))

@@ -89,9 +89,13 @@ class Form:
         """Give where the slot of a frame begins; the first frame is 1."""
         return HEADER.size + (number - 1) % self.capacity * self.slot
 
-    def pack(self) -> bytes:
-        """Write the header of an empty ring."""
-        format_crc = zlib.crc32(_FORMATS[self.channels].encode())
+    def pack(self, kind: str = "") -> bytes:
+        """Write the header of an empty ring.
+
+        Args:
+            kind: The name of the pixel format; by default that of so many channels.
+        """
+        format_crc = zlib.crc32((kind or _FORMATS[self.channels]).encode())
         sizes = self.capacity, self.slot, self.payload, self.width, self.height, self.channels
         return HEADER.pack(MAGIC, VERSION, 0, *sizes, format_crc, 0, 0, 0.0, 0.0, 0.0)
 

@@ -10,8 +10,10 @@ from typing import Any
 from playhead import strictjson
 from playhead.process import Process
 
-ROOM = 512  # bytes
+ROOM = 1024  # bytes: any run id, and be it of quotes, which take two each
 
+_MOST_LEAD = 384  # bytes, with facts
+_MOST_PID, _MOST_STARTED = 1 << 22, 1 << 63
 _WRITER, _RUN, _FACTS = "writer", "run_id", "facts"
 
 
@@ -39,23 +41,28 @@ class Metadata:
 
 
 class Head:
-    """The part of the metadata that stays, encoded once.
+    """The metadata of a writer's frames, of which most stays and is encoded once.
 
     Args:
         writer: The process.
         run_id: The run.
         facts: More about it; left out where there is no room.
+
+    Attributes:
+        lead: What the metadata of every frame begins with.
     """
 
     def __init__(self, writer: Process, run_id: str, facts: Mapping[str, Any]) -> None:
         known = {_WRITER: writer.to_json(), _RUN: run_id}
         full = strictjson.encode(strictjson.plain(known | {_FACTS: facts}))
-        self._begin = (full if len(full) <= ROOM // 2 + ROOM // 4 else strictjson.encode(known))[:-1]
+        self.lead = (full if len(full) <= _MOST_LEAD else strictjson.encode(known))[:-1]
 
-    def pack(self, step: int, episode: int, episode_return: float, ts_ns: int) -> bytes:
-        """Write the metadata of a frame."""
-        shown = b"%a" % episode_return if math.isfinite(episode_return) else b"null"
-        return b'%b,"step":%d,"episode":%d,"episode_return":%b,"ts_ns":%d}' % (self._begin, step, episode, shown, ts_ns)
+    @staticmethod
+    def rest(step: int, episode: int, episode_return: float, ts_ns: int) -> bytes:
+        """Write what is of one frame, behind the lead."""
+        if not math.isfinite(episode_return):
+            return b',"step":%d,"episode":%d,"ts_ns":%d}' % (step, episode, ts_ns)
+        return b',"step":%d,"episode":%d,"episode_return":%a,"ts_ns":%d}' % (step, episode, episode_return, ts_ns)
 
 
 def unpack(data: bytes) -> Metadata:
@@ -79,10 +86,15 @@ def unpack(data: bytes) -> Metadata:
 
 
 def _process(data: Any) -> Process | None:
-    try:
-        return Process.from_json(data)
-    except (KeyError, TypeError, ValueError):
+    """Read who writes; None where that is no process that there can be."""
+    if not isinstance(data, dict):
         return None
+    pid, started = _typed(data.get("pid"), int), _typed(data.get("started"), int)
+    place, hostname = _typed(data.get("place"), str), _typed(data.get("hostname"), str)
+    if pid is None or started is None or place is None or hostname is None:
+        return None
+    is_possible = 0 < pid <= _MOST_PID and 0 <= started < _MOST_STARTED
+    return Process(pid, started, place, hostname) if is_possible else None
 
 
 def _typed(value: Any, kind: type[Any]) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 
 from playhead import clock
-from playhead.lanes.live.form import Figures
 
 _EPISODES = 100  # of which the mean return is taken
 
@@ -68,14 +67,16 @@ class Meter:
             total = 0.0
         self._sums[lane] = total
 
-    def figures(self, now: int) -> Figures:
-        """Give the numbers at a time of the monotonic clock; the step rate follows within about a second."""
-        self.settle()
+    def figures(self, now: int) -> tuple[float, float, float]:
+        """Give what `Figures` holds at a time of the monotonic clock; the step rate follows within about a second."""
+        if self.pending:
+            self.settle()
         passed = (now - self._at) / clock.SECOND
         if passed > 0:
             rate = (self.steps - self._counted) / passed
-            self._rate = rate if self._counted == 0 else self._rate + (rate - self._rate) * min(1.0, passed)
-            self._at, self._counted = now, self.steps
+            if self._counted and passed < 1:
+                rate = self._rate + (rate - self._rate) * passed
+            self._rate, self._at, self._counted = rate, now, self.steps
         sums = self._sums
         self.episode_return = total = sums[0] if len(sums) == 1 else sum(sums.values()) / len(sums)
-        return Figures(self.reward, self._mean if self._recent else total, self._rate)
+        return self.reward, self._mean if self.episodes else total, self._rate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
@@ -13,7 +13,7 @@ from playhead.errors import Closed, NotFound
 from playhead.lanes.live import segments
 from playhead.lanes.live.form import Figures
 from playhead.lanes.live.metadata import Metadata, unpack
-from playhead.lanes.live.ring import Picture, RingReader
+from playhead.lanes.live.ring import Picture, Read, RingReader
 
 LIVE, QUIET, ENDED = "live", "quiet", "ended"
 
@@ -84,13 +84,19 @@ class LiveReader:
             Damaged: The shared memory does not hold what it must.
             Closed: The reader was closed.
         """
-        self._follow()
-        found = self._ring.newest()
+        found = self.read()
         if found is None:
             return None
-        self._moved(found.number)
-        self.metadata = unpack(found.metadata)
+        self.metadata = self._understood(found.metadata)
         return LiveFrame(self._before + found.number, found.picture, found.figures, self.metadata)
+
+    def read(self) -> Read | None:
+        """Give the newest frame as it lies in the ring that is there now, its metadata as bytes; else as `latest`."""
+        self._follow()
+        found = self._ring.newest()
+        if found is not None:
+            self._moved(found.number)
+        return found
 
     @property
     def figures(self) -> Figures:
@@ -114,6 +120,11 @@ class LiveReader:
     def shape(self) -> tuple[int, int, int]:
         """Height, width and channels of its frames now."""
         return self._ring.form.shape
+
+    @property
+    def capacity(self) -> int:
+        """How many frames lie in the ring."""
+        return self._ring.form.capacity
 
     def close(self) -> None:
         """Let go of the shared memory. Closing twice is fine."""
@@ -139,16 +150,22 @@ class LiveReader:
         try:
             ring = RingReader(fd, str(self._path))
             found = os.fstat(fd)
-            newest = ring.newest()
+            number, metadata = ring.about() or (0, b"")
         except BaseException:
             os.close(fd)
             raise
         self.close()
         self._before += self._newest
-        self._newest = 0 if newest is None else newest.number
+        self._newest = number
         self._fd, self._ring, self.identity = fd, ring, (found.st_dev, found.st_ino)
-        self.metadata = Metadata() if newest is None else unpack(newest.metadata)
+        self._writer = unpack(ring.trailer).writer
+        self.metadata = self._understood(metadata)
         return True
+
+    def _understood(self, metadata: bytes) -> Metadata:
+        """Read what was said beside a frame; who writes it may also be said behind the last slot."""
+        found = unpack(metadata)
+        return found if found.writer is not None else replace(found, writer=self._writer)
 
     def _moved(self, number: int) -> None:
         if number != self._newest:

@@ -35,6 +35,7 @@ Picture = NDArray[np.uint8]
 _WORD = 8  # bytes that are stored in one go
 _NEWEST, _FIGURE = HEAD_AT // _WORD, FIGURES_AT // _WORD
 _MOST_METADATA = 1 << 16  # bytes that a reader takes
+_MOST_TRAILER = 1 << 10
 _TRIES = 1000
 _ORDERED = ("x86_64", "amd64")
 
@@ -58,48 +59,59 @@ class RingWriter:
     Args:
         mapped: The memory, of zeros; no reader sees it yet.
         form: Its sizes, as `fitting` gives them.
+        lead: What the metadata of every frame begins with; it is written into all slots now.
+        kind: The name of the pixel format, where it is not the usual one.
 
     Attributes:
         head: The number of the newest frame, from 1.
     """
 
-    def __init__(self, mapped: mmap.mmap, form: Form) -> None:
+    def __init__(self, mapped: mmap.mmap, form: Form, *, lead: bytes = b"", kind: str = "") -> None:
         check_machine()
         self.form = form
         self.head = 0
-        self._length, self._room = form.frame, form.room
-        mapped[: HEADER.size] = form.pack()
+        self._length, self._room, self._lead = form.frame, form.room - len(lead), len(lead)
+        mapped[: HEADER.size] = form.pack(kind)
         self._bytes = memoryview(mapped)
         whole = self._bytes[: form.size // _WORD * _WORD]
         self._words, self._doubles = whole.cast("Q"), whole.cast("d")
         # Arrays of NumPy hold the memory until they are gone, and not until somebody releases it.
         self._slots = [
-            (np.ndarray(form.shape, np.uint8, mapped, at + SLOT.size), at // _WORD, at + SLOT.size + form.frame)
+            (np.ndarray(form.shape, np.uint8, mapped, at + SLOT.size), at // _WORD, at + SLOT.size + len(lead))
             for at in map(form.slot_at, range(1, form.capacity + 1))
         ]
+        self._count = len(self._slots)
+        for _, _, behind in self._slots:
+            mapped[behind - len(lead) + form.frame : behind + form.frame] = lead
 
     def begin(self) -> Picture:
         """Give the memory of the next frame, to be filled and completed with `commit`."""
-        picture, word, _ = self._slots[self.head % len(self._slots)]
+        picture, word, _ = self._slots[self.head % self._count]
         self._words[word] = 2 * self.head + 3
         return picture
 
-    def commit(self, metadata: bytes, figures: Figures) -> None:
+    def commit(self, metadata: bytes, figures: tuple[float, float, float], length: int | None = None) -> None:
         """Let readers have the frame that was begun.
 
         Args:
-            metadata: About the frame; cut to the room there is.
+            metadata: About the frame, behind the lead; cut to the room there is.
             figures: About the run.
+            length: Bytes of the frame, where it does not fill its place; only in a ring without a lead.
         """
-        _, word, behind = self._slots[self.head % len(self._slots)]
-        length = min(len(metadata), self._room)
-        self._bytes[behind : behind + length] = metadata[:length]
-        words, doubles, number = self._words, self._doubles, self.head + 1
-        words[word + 1] = self._length | length << 32
+        _, word, behind = self._slots[self.head % self._count]
+        about = len(metadata)
+        if about > self._room:
+            metadata, about = metadata[: self._room], self._room
+        if length is None:
+            length = self._length
+        behind += length
+        self._bytes[behind : behind + about] = metadata
+        words, doubles = self._words, self._doubles
+        words[word + 1] = length | self._lead + about << 32
+        self.head = number = self.head + 1
         words[word] = 2 * number + 2
         doubles[_FIGURE], doubles[_FIGURE + 1], doubles[_FIGURE + 2] = figures
         words[_NEWEST] = number
-        self.head = number
 
     def invalidate(self) -> None:
         """Tell readers that this ring is over."""
@@ -120,12 +132,14 @@ class Read(NamedTuple):
         picture: Height, width and channels; the caller's own.
         figures: About the run, at this frame or a moment later.
         metadata: About the frame, as its writer gave it.
+        length: Bytes of the picture that its writer gave; the others are black.
     """
 
     number: int
     picture: Picture
     figures: Figures
     metadata: bytes
+    length: int
 
 
 class RingReader:
@@ -165,6 +179,11 @@ class RingReader:
         """The numbers about the run."""
         return Figures(*self._values()[FIGURES:])
 
+    @property
+    def trailer(self) -> bytes:
+        """What lies behind the last slot, where its writer says something there."""
+        return os.pread(self._fd, _MOST_TRAILER, self.form.size)
+
     def newest(self) -> Read | None:
         """Copy the newest frame; None where there is none, or where none stayed whole long enough.
 
@@ -176,29 +195,43 @@ class RingReader:
             number = int(values[HEAD])
             if number == 0:
                 return None
-            found = self._copied(number)
+            found = self._copied(number, is_seen=True)
             if found is not None:
-                return Read(number, found[0], Figures(*values[FIGURES:]), found[1])
+                picture, metadata, length = found
+                return Read(number, picture, Figures(*values[FIGURES:]), metadata, length)
         return None
 
-    def _copied(self, number: int) -> tuple[Picture, bytes] | None:
-        """Copy a frame; None where another one is in its place, or gets there meanwhile."""
+    def about(self) -> tuple[int, bytes] | None:
+        """Give the number and the metadata of the newest frame, and copy nothing of the frame; else as `newest`."""
+        for _ in range(_TRIES):
+            number = self.head
+            if number == 0:
+                return None
+            found = self._copied(number, is_seen=False)
+            if found is not None:
+                return number, found[1]
+        return None
+
+    def _copied(self, number: int, *, is_seen: bool) -> tuple[Picture, bytes, int] | None:
+        """Copy a frame, or only its metadata; None where another one is in its place, or gets there meanwhile."""
         form, at = self.form, self.form.slot_at(number)
-        picture = np.empty(form.shape, np.uint8)
-        got = os.preadv(self._fd, [self._slot, picture.data], at)
+        is_true = os.preadv(self._fd, [self._slot], at) == SLOT.size
         sequence, length, about = SLOT.unpack(self._slot)
-        if sequence != 2 * number + 2:
+        if is_true and sequence != 2 * number + 2:
             return None
-        is_true = got == SLOT.size + form.frame and length <= form.frame and about <= form.payload - length
+        is_true = is_true and length <= form.frame and about <= form.payload - length
+        picture = np.empty(form.shape if is_true and is_seen else (0, 0, 0), np.uint8)
+        if picture.size:
+            is_true = os.preadv(self._fd, [picture.data], at + SLOT.size) == form.frame
         metadata = b""
         if is_true and about:
             metadata = os.pread(self._fd, min(about, _MOST_METADATA), at + SLOT.size + length)
-        if os.pread(self._fd, _WORD, at) != self._slot[:_WORD]:
+        if is_true and os.pread(self._fd, _WORD, at) != self._slot[:_WORD]:
             return None
         if not is_true:
             raise Damaged(self._path, f"slots of {form.payload} bytes", f"{length} and {about} in frame {number}")
         picture.reshape(-1)[length:] = 0
-        return picture, metadata
+        return picture, metadata, length
 
     def _values(self) -> tuple[Any, ...]:
         if os.preadv(self._fd, [self._header], 0) != HEADER.size:

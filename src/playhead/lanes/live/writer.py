@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,9 +13,10 @@ import numpy as np
 from playhead import clock
 from playhead.errors import Closed, Forked, PlayheadError, WrongShape, WrongType
 from playhead.lanes.live import segments, tiling
-from playhead.lanes.live.form import Figures, Form
+from playhead.lanes.live.form import Form
 from playhead.lanes.live.metadata import ROOM, Head
 from playhead.lanes.live.meter import Meter
+from playhead.lanes.live.published import Published
 from playhead.lanes.live.ring import Picture, RingWriter, check_machine
 from playhead.lanes.live.running import remove_stale
 from playhead.process import Process
@@ -24,52 +24,12 @@ from playhead.process import Process
 RATE = 60.0  # frames a second, at most
 SLOTS = 4
 
+_LOOK_NS = clock.SECOND  # between two looks whether the ring still has its name
 _BYTE = np.dtype(np.uint8)
 
 Pictures = Picture | Sequence[Picture]
 
 _writers: weakref.WeakSet[LiveWriter] = weakref.WeakSet()
-
-
-class _Published:
-    """The ring that a writer has in its place, if it has one yet."""
-
-    def __init__(self, path: Path, slots: int) -> None:
-        self.path = path
-        self._slots = slots
-        self._pid = os.getpid()
-        self._segment: segments.Segment | None = None
-        self.ring: RingWriter | None = None
-
-    def renew(self, shape: tuple[int, ...], first: Callable[[RingWriter], None]) -> None:
-        """Put a ring for other frames in the place of this one; what readers find has a frame in it.
-
-        Args:
-            shape: Height, width and channels of its frames.
-            first: Publishes one into it.
-        """
-        form = Form.fitting(shape, self._slots, ROOM)
-        segment = segments.Segment(form.size)
-        try:
-            ring = RingWriter(segment.mapped, form)
-            first(ring)
-            segment.place(self.path, replaced=self._segment)
-        except BaseException:
-            segment.remove()
-            raise
-        before, self.ring, self._segment = self.ring, ring, segment
-        if before is not None:
-            before.invalidate()
-            before.close()
-
-    def end(self) -> None:
-        """Tell readers that it is over, and remove it. A child that was forked does nothing."""
-        if self.ring is None or self._segment is None or self._pid != os.getpid():
-            return
-        self.ring.invalidate()
-        self._segment.remove()
-        self.ring.close()
-        self.ring = self._segment = None
 
 
 class LiveWriter:
@@ -100,12 +60,14 @@ class LiveWriter:
         if not isinstance(slots, int) or slots < 2:
             raise WrongType(f"slots is a whole number from 2, not {slots!r}: one alone is written all the time")
         self.run_id = run_id
-        self._published = _Published(segments.path_of(run_id), slots)
+        self._published = Published(segments.path_of(run_id))
+        self._slots = slots
         self._head = Head(Process.current(), run_id, facts or {})
         self._meter = Meter()
         self._pending = self._meter.pending
         self._every_ns = 0 if rate is None else round(clock.SECOND / rate)
-        self._due_ns = 0
+        self._due_ns = self._looked_ns = 0
+        self._is_lost = False  # another program has removed the name of the ring
         self._shape: tuple[int, ...] = ()  # of pictures that fill a frame as they are
         self._ended: PlayheadError | None = None
         remove_stale()
@@ -133,7 +95,12 @@ class LiveWriter:
             ended: Its episode is over.
             lane: Of several environments that are shown as one, which one.
         """
-        self._meter.note(reward, ended, lane)
+        if lane:
+            self._meter.note(reward, ended, lane)
+        else:
+            self._pending.append(float(reward))
+            if ended:
+                self._meter.settle(ended=True)
         return clock.elapsed_ns() >= self._due_ns
 
     def step(self, picture: Pictures | Callable[[], Pictures], reward: float = 0.0, ended: bool = False) -> bool:
@@ -150,9 +117,10 @@ class LiveWriter:
         self._pending.append(float(reward))
         if ended:
             self._meter.settle(ended=True)
-        if clock.elapsed_ns() < self._due_ns:
+        now = clock.elapsed_ns()
+        if now < self._due_ns:
             return False
-        self.publish(picture() if callable(picture) else picture)
+        self._publish(picture() if callable(picture) else picture, now)
         return True
 
     def publish(self, picture: Pictures) -> None:
@@ -168,13 +136,18 @@ class LiveWriter:
             Exists: Another process publishes this run.
             Closed: The writer has ended; `Forked` in a child of its process.
         """
+        self._publish(picture, clock.elapsed_ns())
+
+    def _publish(self, picture: Pictures, now: int) -> None:
         if self._ended is not None:
             raise self._ended
-        now = clock.elapsed_ns()
+        if now - self._looked_ns > _LOOK_NS:
+            self._looked_ns = now
+            self._is_lost = self._published.is_lost
         meter = self._meter
         figures = meter.figures(now)
-        about = self._head.pack(meter.steps, meter.episodes, meter.episode_return, clock.now_ns())
-        ring = self._published.ring
+        about = self._head.rest(meter.steps, meter.episodes, meter.episode_return, clock.now_ns())
+        ring = None if self._is_lost else self._published.ring
         if ring is not None and type(picture) is np.ndarray and picture.dtype is _BYTE and picture.shape == self._shape:
             ring.begin()[...] = picture  # the quick way, taken by nearly all
             ring.commit(about, figures)
@@ -182,7 +155,7 @@ class LiveWriter:
             self._publish_in_grid(picture if isinstance(picture, (list, tuple)) else (picture,), about, figures)
         self._due_ns = now + self._every_ns
 
-    def _publish_in_grid(self, pictures: Sequence[Picture], about: bytes, figures: Figures) -> None:
+    def _publish_in_grid(self, pictures: Sequence[Picture], about: bytes, figures: tuple[float, float, float]) -> None:
         shapes = [tiling.check(one).shape for one in pictures]
         if not shapes or shapes.count(shapes[0]) != len(shapes):
             raise WrongShape(f"pictures of one grid have one shape, not {sorted(set(shapes))}")
@@ -192,8 +165,9 @@ class LiveWriter:
             grid.fill(ring.begin(), pictures)
             ring.commit(about, figures)
 
-        if ring is None or ring.form.shape != grid.shape:
-            self._published.renew(grid.shape, put)
+        if ring is None or ring.form.shape != grid.shape or self._is_lost:
+            self._published.renew(Form.fitting(grid.shape, self._slots, ROOM), put, lead=self._head.lead)
+            self._is_lost = False
         else:
             put(ring)
         self._shape = shapes[0] if shapes[0] == grid.shape else ()

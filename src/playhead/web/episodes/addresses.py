@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from playhead.errors import BadRef
-from playhead.ref import EpisodeRef
+from playhead.ref import ROW, SAMPLE, EpisodeRef, not_an_address
 from playhead.web.routes import Answer, Ask, Handler, Parameter, Route, in_path
 
 REPLAY, DATASET = "replay", "dataset"
@@ -63,9 +63,7 @@ def parse_sample(text: str) -> tuple[Address, str, int]:
         return Address(ref.uid, ref.dataset), ref.signal, ref.index
     parts = text.split("/")
     if len(parts) != {REPLAY: 4, DATASET: 5}.get(parts[0]) or not _NUMBER.fullmatch(parts[-1]):
-        raise BadRef(
-            f"{text[:200]!r} is not the address of a sample; one reads h5://run_id/frames/1523 or ep://dataset/uid/signal/17"
-        )
+        raise not_an_address(text, ROW, SAMPLE)
     names = [unquote(part) for part in parts[1:-1]]
     address = Address(names[0]) if parts[0] == REPLAY else Address(names[1], names[0])
     return address, names[-1], int(parts[-1])

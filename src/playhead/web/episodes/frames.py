@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from starlette.responses import Response
 
 from playhead import ref as refs
-from playhead.errors import BadRef, Damaged, NotFound
-from playhead.ref import FrameRef
+from playhead.errors import Damaged, NotFound
+from playhead.ref import ROW, FrameRef, not_an_address
 from playhead.web import answers
 from playhead.web.episodes import pictures
 from playhead.web.episodes.addresses import address_of, parse_sample, routes_of_an_episode
@@ -141,7 +141,7 @@ def _wanted(ask: Ask) -> _Wanted:
 def _of_reel(ask: Ask, given: str) -> _Wanted:
     ref = refs.parse(given)
     if not isinstance(ref, FrameRef):
-        raise BadRef(f"{given[:200]!r} is not the address of a row; one reads h5://run_id/frames/1523")
+        raise not_an_address(given, ROW, of="row")
     found = opened_for(ask).at(ref)
     source = found.pictures.get(ref.dataset)
     track = next((one for one in found.tracks.values() if one.ref == f"{ref.to_uri()[: -len(str(ref.index))]}"), None)
