@@ -83,7 +83,7 @@ def bare(calls: int) -> float:
     return min(found)
 
 
-def seeking(path: Path, steps: int, what: str, bar: float | None = 2) -> None:
+def seeking(path: Path, steps: int, what: str) -> None:
     """Tell what seeking costs: at keyframes, and for each step behind one."""
     rng = random.Random(1)
     trace = Trace.open(path)
@@ -95,7 +95,7 @@ def seeking(path: Path, steps: int, what: str, bar: float | None = 2) -> None:
     lengths = float(np.mean([end - step for end, step in zip(ends, chosen, strict=True)]))
     at_keyframe, at_end = seeks(path, chosen), seeks(path, ends)
     report(f"a seek, {what}, beside the calls", at_keyframe, "µs", 50)
-    report(f"a replayed step, {what}, beside its call", (at_end - at_keyframe) / lengths - bare(10_000), "µs", bar)
+    report(f"a replayed step, {what}, beside its call", (at_end - at_keyframe) / lengths - bare(10_000), "µs", 2)
     fresh, most = Trace.open(path, same), 0
     for place in rng.sample(range(steps), 1000):
         before = fresh.calls
@@ -156,7 +156,7 @@ def main() -> None:
         seeking(folder / "bare.trace", steps, "no inputs")
         recorded(folder / "actions.trace", steps, list(range(18)))
         seeking(folder / "actions.trace", steps, "an action each")
-        seeking(folder / "inputs.trace", steps, "inputs of 1 kB", None)  # which are read, and made arrays of
+        seeking(folder / "inputs.trace", steps, "inputs of 1 kB")
         scrubbing(folder / "inputs.trace", steps)
         sizes(folder, min(steps, 20_000))
 

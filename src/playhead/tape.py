@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from playhead import clock, disk, strictjson
-from playhead.errors import Damaged, Forked
+from playhead.errors import Damaged, Forked, StoreLocked
 from playhead.journal import SEGMENT_BYTES, JournalReader, JournalWriter
 from playhead.journal.segment import Buffer
 from playhead.journal.writer import LOCK_FILE
@@ -201,8 +201,16 @@ class Tape:
         Raises:
             OSError: Not everything could be written. What could is on the tape; closing may be tried again.
         """
-        if self._is_closed:
-            return
+        if not self._is_closed:
+            self.finish()
+            self._let_go()
+
+    def finish(self) -> None:
+        """Write everything down, and record no more; the journal stays this tape's. Finishing twice is fine.
+
+        Raises:
+            OSError: As for `close`.
+        """
         self.refuse_in_child()
         for recorder in self._recorders:
             recorder.settle()
@@ -214,7 +222,6 @@ class Tape:
             self._fetch()
             if not self._is_synced:
                 self._sync()
-        self._let_go()
 
     def abandon(self) -> None:
         """Give the journal back as it is, with what is not written yet lost."""
@@ -353,6 +360,49 @@ def is_recorded(folder: disk.StrPath, *, patience: int = 0) -> bool:
         patience -= 1
         clock.sleep(_PATIENCE_SECONDS)
     return False
+
+
+def hold(folder: disk.StrPath, target: disk.StrPath) -> disk.Appender | None:
+    """Hold a tape on which nobody records, so that nobody begins to; None where there is none any more.
+
+    Args:
+        folder: The tape.
+        target: What is made of it.
+
+    Returns:
+        What is to be closed to let go of it.
+
+    Raises:
+        StoreLocked: Somebody records on it.
+    """
+    for _ in range(PATIENCE + 1):
+        try:
+            lock = disk.Appender(Path(folder) / LOCK_FILE)
+        except FileNotFoundError:
+            return None
+        except BlockingIOError:
+            clock.sleep(_PATIENCE_SECONDS)
+            continue
+        if lock.is_there():
+            return lock
+        lock.close()  # it was taken away between two looks
+    raise StoreLocked(f"{target} is being recorded by another writer; close that one")
+
+
+def take_away(folder: disk.StrPath) -> None:
+    """Remove a tape that the caller holds, at once, so that nobody finds a part of it; one that is gone is fine."""
+    folder = Path(folder)
+    if folder.exists():
+        disk.rename(folder, hidden := disk.temporary_beside(folder))
+        with contextlib.suppress(OSError):  # what is left of it is hidden, and counts no more
+            disk.remove_tree(hidden)
+    sweep(folder)
+
+
+def sweep(folder: disk.StrPath) -> None:
+    """Remove what crashes left of taking a tape away; what cannot be removed is hidden and stays."""
+    with contextlib.suppress(OSError):
+        disk.sweep(folder)
 
 
 def _forked() -> Forked:

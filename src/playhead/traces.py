@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playhead import disk, filesystem, tape
+from playhead import disk, filesystem, tape, wording
 from playhead.errors import Damaged, Exists, NotFound, ReadOnly, StoreLocked, StoreTooNew
 from playhead.home import Home
 from playhead.lanes.keyframes.retention import Retention
@@ -17,10 +17,12 @@ from playhead.lanes.keyframes.sealed import Sealed
 from playhead.layout import TraceFolder, tape_beside
 from playhead.ref import TraceRef
 from playhead.trace import Trace, TraceWriter
+from playhead.trace.forms import Which
 from playhead.trace.identity import Step
 from playhead.trace.seeking import CACHE_BYTES
 from playhead.trace.writing import recover as recover_file
 
+_ONLY = Which()
 _AT_ONCE = 4096  # inputs in memory while a trace is checked
 _LOOKS = 3  # at a trace that changes while it is checked
 
@@ -80,9 +82,7 @@ class Traces(Mapping[str, Trace]):
         return Trace.open(self.path(name), step, cache_bytes=cache_bytes)
 
     def __repr__(self) -> str:
-        names = list(self)
-        shown = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
-        return f"<Traces of {self._run_id}: {shown or 'none; run.trace(name) records one'}>"
+        return f"<Traces of {self._run_id}: {wording.listed(self) or 'none; run.trace(name) records one'}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +106,12 @@ class Glance:
     is_recorded: bool
 
 
-def glance(file: Path) -> Glance:
+def glance(file: Path, which: Which = _ONLY) -> Glance:
     """Look at a trace for a list: where it is sealed, without reading its steps.
+
+    Args:
+        file: It.
+        which: Which one, where the file holds several.
 
     Raises:
         NotFound: There is none.
@@ -123,7 +127,7 @@ def glance(file: Path) -> Glance:
                 block = sealed.block(bisect_right(sealed.block_starts, best) - 1)
                 error = float(block.errors[best - block.first])
             return Glance(sealed.length, len(sealed.keyframes), best, error, size, False)
-    with contextlib.closing(Trace.open(file)) as trace:
+    with contextlib.closing(Trace.open(file, **which._asdict())) as trace:
         best = trace.best
         error = None if best is None else float(trace.errors[best])
         return Glance(len(trace), len(trace.keyframes), best, error, size, tape.is_recorded(folder))
@@ -213,23 +217,29 @@ def verify(home: Home) -> Iterator[Damaged]:
             yield from verify_file(file)
 
 
-def verify_file(file: Path) -> Iterator[Damaged]:
-    """Read one trace wholly; give what is wrong: what should be where, what is there, and what to do about it."""
+def verify_file(file: Path, which: Which = _ONLY) -> Iterator[Damaged]:
+    """Read one trace wholly; give what is wrong: what should be where, what is there, and what to do about it.
+
+    Raises:
+        NotFound: The file does not hold the one that is meant.
+    """
     for look in range(_LOOKS):
         try:
-            found = list(_wrong(file))
-        except NotFound:  # it was purged meanwhile
-            return
+            found = list(_wrong(file, which))
+        except NotFound:
+            if which != _ONLY:
+                raise
+            return  # it was purged meanwhile
         # One that is recorded makes its file anew now and then, and takes what was there away.
         if not found or look == _LOOKS - 1 or not tape.is_recorded(tape_beside(file)):
             yield from found
             return
 
 
-def _wrong(file: Path) -> Iterator[Damaged]:
+def _wrong(file: Path, which: Which) -> Iterator[Damaged]:
     remedy = "Restore it from a copy"
     try:
-        with contextlib.closing(Trace.open(file)) as trace:
+        with contextlib.closing(Trace.open(file, **which._asdict())) as trace:
             for step in trace.keyframes.tolist():
                 try:
                     trace.contents.packed(step)

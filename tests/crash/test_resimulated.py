@@ -22,7 +22,7 @@ from playhead.replay import Resimulation
 from playhead.testing import Operation, killed_at, operations_of
 from tests.simulators.playing import Maze
 
-STRIDE = max(1, round(1 / float(os.environ.get("PLAYHEAD_CAMPAIGN", "0.1"))))
+KILLS = max(5, round(60 * float(os.environ.get("PLAYHEAD_CAMPAIGN", "0.1"))))  # of each kind
 STEPS, FLUSHED = 24, 3
 CONFIG = ReplayConfig(chunk=4, segment_bytes=4000)
 
@@ -70,13 +70,14 @@ def changes(tmp_path_factory: pytest.TempPathFactory) -> list[Operation]:
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("torn", [False, True], ids=["kill", "torn"])
 def test_killed_at_each_change(tmp_path: Path, changes: list[Operation], torn: bool) -> None:
-    expected, tried, promised = truth(), 0, 0
-    for n in range(4 + 5 * torn, len(changes), 8 * STRIDE):
+    expected, killed, promised = truth(), 0, 0
+    assert len(changes) > KILLS
+    for n in np.linspace(1 + torn, 0.95 * len(changes), KILLS).astype(int).tolist():
         path = tmp_path / str(n)
         crash = killed_at(n, lambda acknowledge, path=path: work(path, acknowledge), torn=torn)
         acknowledged = max(crash.acknowledged, default=0)
         files = OneReel(path).files
-        tried += crash.killed
+        killed += crash.killed
         promised += acknowledged
         if not files.exist():
             assert not acknowledged
@@ -88,6 +89,6 @@ def test_killed_at_each_change(tmp_path: Path, changes: list[Operation], torn: b
             for row in range(reel.length):
                 assert found[row].tobytes() == expected[row].tobytes(), row
         reel.close()
-    assert tried > 3
+    assert killed >= 0.85 * KILLS  # not all of them: each time the threads of a recording write a little differently
     assert promised > 0
-    print(f"killed at {tried} of {len(changes)} changes, every acknowledged step made again")
+    print(f"killed at {killed} of {len(changes)} changes, {promised} acknowledged steps, every one made again")

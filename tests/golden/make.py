@@ -1,14 +1,20 @@
-"""Make a golden store with the version at hand: `python -m tests.golden.make store-v3`."""
+"""Make a golden store with the version at hand: `python -m tests.golden.make store-v4`."""
 
 from __future__ import annotations
 
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import playhead
+
+
+def move(state: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Make the next state of the golden trace."""
+    return {"w": state["w"] + 0.5 * given["sign"] * given["by"], "n": state["n"] + 1}
 
 
 def make(path: Path) -> None:
@@ -38,6 +44,14 @@ def make(path: Path) -> None:
                     is_last = number == 19
                     reel.step(arrays, number / 2, is_last, False, b'{"lives":%d}' % number)
                 reel.end("terminated", {"observations": np.full((4, 4), 100 * seed + 20, np.uint8)})
+            for name, form in (("fit", "trace"), ("small", "json")):
+                with run.trace(name, step=move, bucket=4, parameters={"lr": 0.5}, form=form) as trace:
+                    state = {"w": np.arange(3, dtype=np.float64), "n": 0}
+                    for number in range(40):
+                        given = {"by": np.full(3, number, np.float32), "sign": -1 if number % 3 else 1}
+                        error = math.nan if number == 5 else 100.0 - number
+                        trace.append(state, error=error, input=given, ts_ns=1000 * number)
+                        state = move(state, given)
         with store.run("p", "n", run_id="gone", environment=False) as run:
             run.log({"loss": 5})
         store.runs["gone"].delete("golden")

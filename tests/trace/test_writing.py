@@ -24,8 +24,9 @@ from playhead.errors import (
     WrongType,
 )
 from playhead.lanes.keyframes import retention, tape, tiers
-from playhead.lanes.keyframes.contents import StoredContents
+from playhead.lanes.keyframes.stored import StoredContents
 from playhead.signal.solo import tape_of
+from playhead.tape import SAMPLES
 from playhead.trace import Trace, TraceWriter
 from playhead.trace.writing import recover
 from tests.trace.made import append, assert_holds, history, record, update
@@ -296,7 +297,7 @@ def test_tiered_keyframes_stay_within_their_bound(tmp_path: Path, bucket: int) -
 
 @pytest.mark.parametrize("bucket", [1, 7, 60])
 def test_aged_keyframes_stay_within_their_bound(tmp_path: Path, bucket: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In memory always; on the disk half as many again and 256, with what comes between two rounds of the thread."""
+    """As keyframes always; on the disk with those given up since the file was made: half as many again, or 64."""
     monkeypatch.setattr(tape, "INTERVAL", 3600.0)  # rounds are made here
     path = tmp_path / "x.trace"
     made = 0
@@ -312,13 +313,56 @@ def test_aged_keyframes_stay_within_their_bound(tmp_path: Path, bucket: int, mon
                 due = [s for s in range(step + 1) if s % tiers.resolution(tiers.tier(step - s, bucket)) == 0]
                 assert trace.keyframes.tolist() == due
                 assert len(due) <= bound
-                assert journal_states(path) <= 1.5 * bound + 256
+                assert journal_states(path) <= bound + max(64, bound // 2)
                 assert [trace.seek(s) for s in due] == due
     assert made >= 3
     assert [trace.seek(s) for s in due] == due  # of a reader that did not look again
     again = Trace.open(path)
     assert again.timestamps.tolist() == list(range(3000))
     assert again.keyframes.tolist() == due
+
+
+@pytest.mark.parametrize(("bucket", "at_once", "steps"), [(1, 1, 150), (3, 1, 150), (20, 25, 300), (20, 300, 1500)])
+def test_the_disk_never_holds_more_states_than_said(
+    tmp_path: Path, bucket: int, at_once: int, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looked at behind each record that is written: those of before, and as many as there can be new ones."""
+    monkeypatch.setattr(tape, "INTERVAL", 3600.0)
+    path, counts = tmp_path / "x.trace", []
+    writer = TraceWriter(path, retention=retention.Aged(bucket))
+    plain = writer._tape._append
+
+    def append_and_look(*given: Any) -> None:
+        plain(*given)
+        if given[0] == SAMPLES:  # between two of which the file is made anew, and both lie there for a moment
+            counts.append(journal_states(path))
+
+    monkeypatch.setattr(writer._tape, "_append", append_and_look)
+    for step in range(steps):
+        writer.append(step, ts_ns=step)
+        if step % at_once == at_once - 1:
+            counts.clear()
+            writer.flush()
+            bound = bucket * (tiers.tier(step, bucket) + 2)
+            new = min(at_once, bound)
+            assert 0 < max(counts) <= bound + max(64, bound // 2) + new
+            assert journal_states(path) <= bound + max(64, bound // 2)
+    assert path.exists(), "it was never made anew"
+    writer.close()
+
+
+def test_states_given_up_before_they_are_written_never_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recorder that is quicker than the disk: of 20,000 states, those are written that are left."""
+    monkeypatch.setattr(tape, "INTERVAL", 3600.0)
+    path = tmp_path / "x.trace"
+    writer = TraceWriter(path, retention=retention.Aged(10))
+    for step in range(20_000):
+        writer.append(step, ts_ns=step)
+    writer.flush()
+    assert journal_states(path) == len(Trace.open(path).keyframes) <= 10 * (tiers.tier(20_000, 10) + 2)
+    writer.close()
+    trace = Trace.open(path)
+    assert [trace.seek(step) for step in trace.keyframes.tolist()] == trace.keyframes.tolist()
 
 
 def test_aged_keeps_the_best(tmp_path: Path) -> None:

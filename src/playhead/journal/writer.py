@@ -32,6 +32,7 @@ SEGMENT_BYTES = 256 << 20
 LOCK_FILE = "writer.lock"
 
 _JOINED = 16 << 10  # below this, one copy costs less than handing several buffers to the kernel
+_TRIES = 3  # to hold a journal that others take away
 _MOST_UNSYNCED = 16  # segments kept open until they are synced
 
 _writers: weakref.WeakSet[JournalWriter] = weakref.WeakSet()
@@ -72,19 +73,27 @@ class JournalWriter:
         self._segment_bytes = segment_bytes
         self._is_ready = True  # neither closed nor left by an exception in the middle of an append
         self._ended: Closed | None = None
-        disk.make_folders(self.folder)
         with contextlib.ExitStack() as on_error:
-            try:
-                self._lock = disk.Appender(self.folder / LOCK_FILE)
-            except BlockingIOError as error:
-                raise StoreLocked(
-                    f"the journal {self.folder} is being written by another writer; close that one"
-                ) from error
+            self._lock = self._take_lock()
             on_error.callback(self._lock.close)
             self._recover()
             self._use(self.segment, [])
             on_error.pop_all()
         _writers.add(self)
+
+    def _take_lock(self) -> disk.Appender:
+        for _ in range(_TRIES):
+            disk.make_folders(self.folder)
+            try:
+                lock = disk.Appender(self.folder / LOCK_FILE)
+            except FileNotFoundError:  # whoever wrote it took it away just now
+                continue
+            except BlockingIOError:
+                break
+            if lock.is_there():
+                return lock
+            lock.close()
+        raise StoreLocked(f"the journal {self.folder} is being written by another writer; close that one")
 
     def _recover(self) -> None:
         segments = segments_in(self.folder)

@@ -14,6 +14,7 @@ from playhead.plots import style
 from playhead.plots.curves import thinned
 from playhead.plots.saving import check_ending, save
 from playhead.plots.style import ALARM, FAINT, HAIR, INK, LINES, PANEL, SOFT, fitted, put
+from playhead.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,16 +74,12 @@ def _draw_title(figure: Any, trace: Trace, title: str) -> None:
     put(figure, _RIGHT, top - 0.17, fitted(title, room, 14, weight="bold"), size=14, weight="bold", color=INK)
     best = trace.best
     facts = [
-        _counted(len(trace), "step"),
-        _counted(len(trace.keyframes), "keyframe"),
+        counted(len(trace), "step"),
+        counted(len(trace.keyframes), "keyframe"),
         "" if best is None else f"best {_number(trace.errors[best])} at step {best:,}",
         *(f"{name} {value}" for name, value in trace.parameters.items() if isinstance(value, (int, float, str))),
     ]
     put(figure, _RIGHT, top - 0.42, fitted(" · ".join(filter(None, facts)), room, 9), size=9, color=SOFT)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def _draw_errors(figure: Any, trace: Trace) -> None:
@@ -102,10 +99,10 @@ def _draw_errors(figure: Any, trace: Trace) -> None:
     _draw_best(axes, trace)
     _scale(axes, finite)
     left_out = len(errors) - len(finite)
-    _write(figure, name - 0.33, f"{_counted(left_out, 'step')} without" if left_out else "of each step", color=SOFT)
+    _write(figure, name - 0.33, f"{counted(left_out, 'step')} without" if left_out else "of each step", color=SOFT)
     if len(trace.marks):
         _write(figure, name - 0.62, "best so far", weight="bold", color=_BEST, size=_NAME_SIZE)
-        _write(figure, name - 0.79, _counted(len(trace.marks), "time"), color=SOFT)
+        _write(figure, name - 0.79, counted(len(trace.marks), "time"), color=SOFT)
 
 
 def _draw_best(axes: Any, trace: Trace) -> None:

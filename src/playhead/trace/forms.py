@@ -4,13 +4,40 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
+from typing import NamedTuple
 
 from playhead.errors import BadName, NotFound
 from playhead.lanes.keyframes import sealing
-from playhead.lanes.keyframes.contents import Contents, StoredContents
+from playhead.lanes.keyframes.contents import Contents
+from playhead.lanes.keyframes.stored import StoredContents
 from playhead.signal.solo import tape_of
 
 BINARY, JSON = "trace", "json"
+
+
+class Which(NamedTuple):
+    """Which trace of a file is meant, where it holds several: a train output does.
+
+    Attributes:
+        trace: Its place in the list, from 0; without it and `variant`, the best.
+        variant: Or the number that the program gave it.
+    """
+
+    trace: int | None = None
+    variant: int | None = None
+
+    def check_only(self, path: Path, form: str) -> None:
+        """See that the one trace of a file is meant.
+
+        Raises:
+            NotFound: Another is.
+        """
+        if self.trace or self.variant is not None:
+            advice = "leave out trace= and variant= (--trace, --variant)"
+            raise NotFound(f"{path} holds one trace, in the form {form}: {advice}")
+
+
+_ONLY = Which()
 
 
 def of_path(path: Path) -> str:
@@ -26,7 +53,7 @@ def of_path(path: Path) -> str:
     raise BadName(f"{path.name!r} does not say what it is: a trace is called .trace, .json or .json.gz")
 
 
-def load(path: Path) -> Contents:
+def load(path: Path, which: Which = _ONLY) -> Contents:
     """Read a trace, of this program or of another.
 
     Raises:
@@ -34,16 +61,17 @@ def load(path: Path) -> Contents:
         Damaged: It cannot be read, or is of a form that is not known.
     """
     if of_path(path) == BINARY:
+        which.check_only(path, BINARY)
         return StoredContents(path)
     from playhead.trace import formats
 
     if tape_of(path).is_dir():  # a recording that goes on has all that was in the file
         with contextlib.suppress(NotFound):
             return taped(path)
-    return formats.read(path)
+    return formats.read(path, trace=which.trace, variant=which.variant)
 
 
-def refreshed(path: Path, contents: Contents) -> Contents:
+def refreshed(path: Path, contents: Contents, which: Which = _ONLY) -> Contents:
     """Look at what was recorded since a trace was read; give where it is read from now.
 
     Raises:
@@ -56,7 +84,7 @@ def refreshed(path: Path, contents: Contents) -> Contents:
         with contextlib.suppress(NotFound):  # it was sealed
             contents.refresh()
             return contents
-    return load(path)
+    return load(path, which)
 
 
 def taped(path: Path) -> Contents:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from importlib import metadata
@@ -18,6 +19,7 @@ from playhead import strictjson
 Step = Callable[[Any, Any], Any]
 
 _ALWAYS = ("numpy",)
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of an object in memory, which is another in each process
 
 
 def describe(step: Step | None) -> dict[str, Any] | None:
@@ -62,7 +64,7 @@ def _version(package: str) -> str | None:
 def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return strictjson.plain(value)
-    return repr(value)[:200]
+    return _ADDRESS.sub("", repr(value))[:200]
 
 
 def differences(recorded: Mapping[str, Any] | None, found: Mapping[str, Any] | None) -> list[str]:
@@ -76,7 +78,7 @@ def differences(recorded: Mapping[str, Any] | None, found: Mapping[str, Any] | N
         ("source", "its source"),
         ("bound", "what is bound"),
     ):
-        old, new = recorded.get(name), found.get(name)
+        old, new = (_without_addresses(said.get(name)) for said in (recorded, found))
         if (
             old != new
             and not (name == "source" and None in (old, new))
@@ -88,6 +90,13 @@ def differences(recorded: Mapping[str, Any] | None, found: Mapping[str, Any] | N
         if old_versions[package] != new_versions[package]:
             told.append(f"{package} ({old_versions[package]} then, {new_versions[package]} now)")
     return told
+
+
+def _without_addresses(said: Any) -> Any:
+    """Give what was noted without the addresses that earlier versions noted of bound objects."""
+    if not isinstance(said, Mapping):
+        return said
+    return {name: _ADDRESS.sub("", value) if isinstance(value, str) else value for name, value in said.items()}
 
 
 def _are_main(old: Any, new: Any) -> bool:

@@ -1,7 +1,9 @@
 """Seeker: states of a trace at any step, recomputed from the nearest one that is known.
 
-Random seeks keep a few of the states they pass, √d / 2 of d. A seek that begins at one of those is a hand that scrubs,
-and keeps all that it passes: going back over a range costs each step once more, and not each time from the keyframe.
+A seek over a long way keeps a few of the states it passes, √d / 2 of d, and one over a short way only the last: packing
+a state costs as much as some steps. A seek that begins at one of those, or where the one before began, is a hand that
+scrubs, and keeps all that it passes: going back over a range costs each step once more, and not each time from the
+keyframe.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from playhead.trace.identity import Step
 
 CACHE_BYTES = 64 << 20
 
-_AT_ONCE = 1024  # inputs that are read together
+_AT_ONCE = 1024  # inputs that are asked for together
+_NEAR, _SHORT = 4, 64  # steps: what a hand that goes forwards begins with; and a way on which the last state is enough
 _TRIES = 5  # to read a keyframe beside a recorder that drops some
 
 
@@ -52,6 +55,7 @@ class Seeker:
         self._cache: OrderedDict[int, bytes] = OrderedDict()
         self._known: list[int] = []  # the steps in the cache, in order
         self._size = 0
+        self._left = -1  # the keyframe from which the last seek went
         self._seen = contents.stamps  # of the steps that the cache may know
         self._lock = threading.RLock()
         self.calls = 0
@@ -67,10 +71,8 @@ class Seeker:
             self.check(step)
             start, packed, is_kept = self._nearest(step)
             state = tree.unpack(packed)
-            distance = step - start
-            if distance:
-                every = _apart(distance) if is_kept else 1
-                state = self._replay(state, start, step, every)
+            if step > start:
+                state = self._replay(state, start, step, self._apart(start, step) if is_kept else 1)
             return state
 
     def check(self, step: int) -> None:
@@ -104,22 +106,34 @@ class Seeker:
             raise NotFound(f"step {step} cannot be had: no state at or before it was kept")
         return keyframe
 
+    def _apart(self, keyframe: int, step: int) -> int:
+        """Tell how far apart the states are that a seek from a keyframe keeps."""
+        distance, is_again = step - keyframe, keyframe == self._left
+        self._left = keyframe
+        if distance >= _SHORT:
+            return 2 * math.isqrt(distance)
+        return 1 if is_again or distance < _NEAR else distance
+
     def _replay(self, state: Any, start: int, stop: int, every: int) -> Any:
         step = self._function(start, stop)
         for first, inputs in self._batches(start, stop, every):
             state = self._run(step, state, inputs, first)
             at = first + len(inputs)
-            if at < stop or every == 1:
+            if (at - start) % every == 0:
                 self._keep(at, tree.pack(state))
         return state
 
     def _batches(self, start: int, stop: int, size: int) -> Iterator[tuple[int, list[Any]]]:
-        """Give inputs so many at a time, with the step of the first; they are read more at a time."""
-        room = max(1, _AT_ONCE // size) * size
-        for first in range(start, stop, room):
-            inputs = self._inputs(first, min(first + room, stop))
-            for place in range(0, len(inputs), size):
-                yield first + place, inputs[place : place + size]
+        """Give inputs, up to so many at a time and up to a multiple of that, with the step of the first."""
+        at = start
+        while at < stop:
+            inputs = self._contents.inputs(at, min(at + _AT_ONCE, stop))
+            place = 0
+            while place < len(inputs):
+                most = size - (at + place - start) % size
+                yield at + place, inputs[place : place + most]
+                place += most
+            at += len(inputs)
 
     def _run(self, step: Step, state: Any, inputs: list[Any], place: int) -> Any:
         """Go a step for each input; a tight loop, since it is what a seek consists of."""
@@ -151,10 +165,6 @@ class Seeker:
             )
         return self._step
 
-    def _inputs(self, start: int, stop: int) -> list[Any]:
-        unpack = tree.unpack
-        return [None if one is None else unpack(one) for one in self._contents.packed_inputs(start, stop)]
-
     def _keep(self, step: int, packed: bytes) -> None:
         if step in self._cache or len(packed) > self._most:
             return
@@ -175,7 +185,7 @@ class Seeker:
             at, packed, _ = self._nearest(start)
             state = tree.unpack(packed)
             if at < start:
-                state = self._replay(state, at, start, _apart(start - at))
+                state = self._replay(state, at, start, self._apart(at, start))
                 packed = tree.pack(state)
             yield start, packed
             keyframes = set(self._contents.keyframes.tolist()) if stop - start > 1 else set()
@@ -217,8 +227,3 @@ class Seeker:
                 self._known.clear()
                 self._size = 0
             self._contents, self._seen = contents, stamps
-
-
-def _apart(distance: int) -> int:
-    """Tell how far apart the states are that a seek over such a distance keeps."""
-    return 2 * math.isqrt(distance) if distance >= 4 else 1  # a hand that goes forwards begins near a keyframe

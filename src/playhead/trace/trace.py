@@ -21,7 +21,7 @@ from playhead.signal.keys import INDEX, as_integer
 from playhead.signal.solo import tape_of
 from playhead.trace import identity
 from playhead.trace.comparing import Difference, diff
-from playhead.trace.forms import load, refreshed, write
+from playhead.trace.forms import Which, load, refreshed, write
 from playhead.trace.identity import Step
 from playhead.trace.seeking import CACHE_BYTES, Seeker
 from playhead.trace.verifying import Progress, Report, verify
@@ -48,24 +48,37 @@ class Trace(Signal[Any]):
         self._cache_bytes = cache_bytes
         self._seeker = Seeker(contents, step, cache_bytes, self.refresh)
         self._source: Path | None = None
+        self._which = Which()
 
     @classmethod
-    def open(cls, path: disk.StrPath, step: Step | None = None, *, cache_bytes: int = CACHE_BYTES) -> Trace:
+    def open(
+        cls,
+        path: disk.StrPath,
+        step: Step | None = None,
+        *,
+        trace: int | None = None,
+        variant: int | None = None,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> Trace:
         """Open a trace: a file `.trace` or `.json`, with `.gz` or without, of this or another program.
 
         Args:
             path: The file; one that is still being recorded is read as far as it goes.
             step: As for the class; where it is not the function that the trace was recorded with, a warning says so.
+            trace: Which one, where the file holds several, as a train output does: its place in the list, from 0;
+                without it, the best.
+            variant: Or the number that the program gave it.
             cache_bytes: As for the class.
 
         Raises:
-            NotFound: There is none.
+            NotFound: There is none; of a file with several, the message lists them.
             Damaged: It cannot be read.
         """
-        trace = cls(load(Path(path)), step, cache_bytes=cache_bytes)
-        trace._source = Path(path)
-        identity.warn_of_differences(trace._contents.facts.get("step"), step, stacklevel=2)
-        return trace
+        which = Which(trace, variant)
+        found = cls(load(Path(path), which), step, cache_bytes=cache_bytes)
+        found._source, found._which = Path(path), which
+        identity.warn_of_differences(found._contents.facts.get("step"), step, stacklevel=2)
+        return found
 
     # -- what is known without recomputing --------------------------------------------------------------------------
 
@@ -144,8 +157,8 @@ class Trace(Signal[Any]):
         """
         place = as_integer(step, INDEX)
         self._seeker.check(place)
-        (packed,) = self._contents.packed_inputs(place, place + 1)
-        return None if packed is None else tree.unpack(packed)
+        (found,) = self._contents.inputs(place, place + 1)
+        return found
 
     def replay(self, start: int, stop: int) -> Iterator[Any]:
         """Recompute the states behind a keyframe, up to and with that of `stop`; nothing is taken from memory.
@@ -235,7 +248,7 @@ class Trace(Signal[Any]):
         if self._source is None:
             self._contents.refresh()
         else:
-            self._contents = refreshed(self._source, self._contents)
+            self._contents = refreshed(self._source, self._contents, self._which)
         self._seeker.turn_to(self._contents)
 
     def close(self) -> None:
@@ -245,15 +258,15 @@ class Trace(Signal[Any]):
     def __reduce__(self) -> tuple[Any, ...]:
         if self._source is None:
             raise NotFound("a trace in memory cannot be sent to another process: write it to a file first")
-        return _reopened, (self._source, self._step, self._cache_bytes)
+        return _reopened, (self._source, self._step, *self._which, self._cache_bytes)
 
     def _description(self) -> str:
         best = "" if self.best is None else f", best {self.errors[self.best]:.4g} at step {self.best}"
         return f"{len(self)} steps, {len(self.keyframes)} keyframes{best}"
 
 
-def _reopened(path: Path, step: Step | None, cache_bytes: int) -> Trace:
-    return Trace.open(path, step, cache_bytes=cache_bytes)
+def _reopened(path: Path, step: Step | None, trace: int | None, variant: int | None, cache_bytes: int) -> Trace:
+    return Trace.open(path, step, trace=trace, variant=variant, cache_bytes=cache_bytes)
 
 
 def _as_array(states: list[Any]) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -13,8 +14,9 @@ import numpy as np
 from playhead import clock, disk, strictjson, tape
 from playhead.errors import Closed, Exists, NotFound, StoreLocked, WrongType
 from playhead.lanes.keyframes import retention as ways
-from playhead.lanes.keyframes.contents import Contents, StoredContents
+from playhead.lanes.keyframes.contents import Contents
 from playhead.lanes.keyframes.retention import Retention, Tiered
+from playhead.lanes.keyframes.stored import StoredContents
 from playhead.lanes.keyframes.tape import TraceTape
 from playhead.lanes.keyframes.tiers import DEFAULT_BUCKET
 from playhead.signal.solo import tape_of
@@ -56,7 +58,8 @@ class TraceWriter:
         self._form = forms.of_path(self._target)
         chosen = _chosen(bucket, retention)
         disk.make_folders(self._target.parent)
-        self._ended: str | None = None
+        self._ended: str | None = "never begun"
+        self._seen: tuple[int, ...] | None = None  # what tells this file from one that another writer makes
         before = self._before(resume)
         facts: dict[str, Any] = {
             "version": VERSION,
@@ -66,18 +69,17 @@ class TraceWriter:
             "step": identity.describe(step),
         }
         if before is None:
-            self._tape = TraceTape(self._target, facts, chosen, can_compact=self._form == forms.BINARY)
+            self._begin(TraceTape(self._target, facts, chosen, can_compact=self._form == forms.BINARY))
         else:
-            self._go_on(before, facts, chosen if bucket is not None or retention is not None else None)
+            with contextlib.closing(before):
+                self._go_on(before, facts, chosen if bucket is not None or retention is not None else None)
+        self._ended = None
 
     def _before(self, resume: bool) -> Contents | None:
         """Finish what a crash left of this trace, and give what there is of it."""
-        folder = tape_of(self._target)
-        if folder.exists():
-            if tape.is_recorded(folder, patience=tape.PATIENCE):
-                raise StoreLocked(f"{self._target} is being recorded by another writer; close that one")
-            recover(self._target)
-        if not self._target.exists():
+        recover(self._target)
+        self._seen = _looks(self._target)
+        if self._seen is None:
             return None
         if not resume:
             raise Exists(f"there is a trace {self._target} already; pass resume=True to go on with it, or another name")
@@ -92,7 +94,7 @@ class TraceWriter:
             facts[name] = facts[name] or old.get(name)
         errors = before.errors
         is_binary = self._form == forms.BINARY
-        self._tape = TraceTape(
+        new = TraceTape(
             self._target,
             old | facts,
             kept,
@@ -103,9 +105,20 @@ class TraceWriter:
             copied=0 if is_binary else before.length,
             can_compact=is_binary,
         )
+        self._begin(new)
         if not is_binary:
-            self._tape.take_over(before)
-        before.close()
+            try:
+                new.take_over(before)
+            except BaseException:
+                new.abandon()
+                raise
+
+    def _begin(self, new: TraceTape) -> None:
+        """Record on a tape; from here on, nobody else does."""
+        if _looks(self._target) != self._seen:
+            new.discard()
+            raise StoreLocked(f"{self._target} was recorded by another writer meanwhile; try again")
+        self._tape = new
 
     @property
     def path(self) -> Path:
@@ -150,17 +163,15 @@ class TraceWriter:
         """
         if self._ended is not None:
             return
-        self._tape.close()
+        self._tape.finish()
         forms.seal(self._target)
-        disk.remove_tree(tape_of(self._target))
+        self._tape.end()
         self._ended = "finished"
 
     def abort(self) -> None:
         """Stop, and remove what was recorded since it was opened."""
         if self._ended is None:
-            self._tape.abandon()
-            with contextlib.suppress(FileNotFoundError):
-                disk.remove_tree(tape_of(self._target))
+            self._tape.discard()
             self._ended = "aborted"
 
     def __enter__(self) -> Self:
@@ -170,6 +181,12 @@ class TraceWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def __del__(self) -> None:
+        # Its steps stay on the tape, where readers find them; whoever records or recovers it next makes the file. At
+        # the end of the program, what waits was written down before, and threads may be gone.
+        if getattr(self, "_ended", "") is None and not sys.is_finalizing():
+            self._tape.drop()
 
     def __repr__(self) -> str:
         return f"<TraceWriter {self._target.name}, {len(self)} steps>"
@@ -195,17 +212,26 @@ def recover(target: disk.StrPath) -> bool:
     """
     path = Path(target)
     folder = tape_of(path)
-    if not folder.is_dir():
+    tape.sweep(folder)
+    held = tape.hold(folder, path) if folder.is_dir() else None
+    if held is None:
         return False
-    if tape.is_recorded(folder, patience=tape.PATIENCE):
-        raise StoreLocked(f"{path} is being recorded; close its writer first")
-    disk.sweep(path)
+    with contextlib.closing(held):  # until the tape is gone: nobody begins to record, nor recovers it too
+        disk.sweep(path)
+        try:
+            contents = StoredContents(path) if forms.of_path(path) == forms.BINARY else forms.taped(path)
+        except NotFound:  # it died before it had said anything
+            tape.take_away(folder)
+            return False
+        contents.close()
+        forms.seal(path)
+        tape.take_away(folder)
+        return True
+
+
+def _looks(path: Path) -> tuple[int, ...] | None:
     try:
-        contents = StoredContents(path) if forms.of_path(path) == forms.BINARY else forms.taped(path)
-    except NotFound:  # it died before it had said anything
-        disk.remove_tree(folder)
-        return False
-    contents.close()
-    forms.seal(path)
-    disk.remove_tree(folder)
-    return True
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playhead.errors import Damaged, WrongType
-from playhead.lanes.keyframes import blocks, sealing
+from playhead.lanes.keyframes import blocks, sealing, tape, tree
 from playhead.lanes.keyframes.blocks import Block
-from playhead.lanes.keyframes.contents import MemoryContents, StoredContents
+from playhead.lanes.keyframes.contents import MemoryContents
 from playhead.lanes.keyframes.sealed import Sealed
-from playhead.trace import TraceWriter
+from playhead.lanes.keyframes.stored import StoredContents
+from playhead.trace import Trace, TraceWriter
 
 inputs = st.lists(st.none() | st.binary(min_size=1, max_size=20), max_size=40)
 
@@ -48,6 +50,21 @@ def test_large_inputs_make_small_blocks(tmp_path: Path) -> None:
     assert list(StoredContents(tmp_path / "x.trace").packed_inputs(0, 200)) == each
 
 
+def test_inputs_that_hardly_get_smaller_lie_in_small_blocks_from_a_keyframe_on() -> None:
+    draws, states = random.Random(1), dict.fromkeys(range(0, 400, 20), b"N")
+    noise = MemoryContents({}, range(400), [0.0] * 400, states, [tree.pack(draws.randbytes(1000)) for _ in range(400)])
+    small = list(sealing.blocks_of(noise))
+    assert {block.first % 20 for block in small} == {0}
+    assert max(len(block.stamps) for block in small) == 20
+    assert all(len(block.pack()) >= 20_000 for block in small)
+    zeros = MemoryContents({}, range(400), [0.0] * 400, states, [tree.pack(bytes(1000))] * 400)
+    large = list(sealing.blocks_of(zeros))
+    assert max(len(block.stamps) for block in large) > 100
+    assert all(len(block.pack()) < 2000 for block in large)
+    for cut, contents in ((small, noise), (large, zeros)):
+        assert [one for block in cut for one in block.inputs] == contents.packed_inputs(0, 400)
+
+
 def test_what_is_too_large_to_be_read_again_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "MOST_PACKED", 1000)
     with TraceWriter(tmp_path / "x.trace") as writer:
@@ -56,6 +73,26 @@ def test_what_is_too_large_to_be_read_again_is_refused(tmp_path: Path, monkeypat
                 writer.append(**refused)  # type: ignore[arg-type]
         writer.append(1, input=2)
     assert StoredContents(tmp_path / "x.trace").length == 1
+
+
+def test_many_large_inputs_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is recorded can be read: here a twenty-thousandth of sizes and limits."""
+    assert blocks.MOST_BYTES > 16 * blocks.MOST_PACKED  # what earlier versions put into one block
+    monkeypatch.setattr(blocks, "MOST_PACKED", 50_000)
+    monkeypatch.setattr(blocks, "MOST_BYTES", 2 * 50_000)
+    monkeypatch.setattr(tape, "_QUEUE_BYTES", 40_000)
+    monkeypatch.setattr(tape, "INTERVAL", 60.0)
+    monkeypatch.setattr(sealing, "_LARGE", 1 << 15)
+    path = tmp_path / "x.trace"
+    with TraceWriter(path, bucket=100) as writer:
+        writer._tape._relieve = lambda: None  # type: ignore[method-assign]  # all waits, as where the disk is slow
+        for number in range(16):
+            writer.append(number, input=np.full(49_900, number, np.uint8))
+        del writer._tape._relieve
+        writer.flush()
+        assert [len(value) for value in Trace.open(path).contents.inputs(0, 16)] == [49_900] * 16
+    trace = Trace.open(path)
+    assert [trace.input(step)[-1] for step in range(16)] == list(range(16))
 
 
 @given(st.binary(max_size=60))

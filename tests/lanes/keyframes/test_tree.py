@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import struct
 import tracemalloc
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from playhead.errors import Damaged, WrongType
-from playhead.lanes.keyframes import tree
+from playhead.lanes.keyframes import rows, tree
 
 texts = st.text(st.characters()) | st.text(st.sampled_from("\ud800\udfff\0aä💡"))
 dtypes = (
@@ -44,7 +45,9 @@ def arrays(draw: st.DrawFn) -> np.ndarray[Any, Any]:
     array = np.frombuffer(data, dtype).reshape(shape).copy()
     if dtype.kind == "U":
         array[...] = draw(st.text(st.characters(codec="utf-8"), max_size=3))
-    return draw(st.sampled_from([array, np.asfortranarray(array), array[..., ::-1] if shape else array, array.T]))
+    array = draw(st.sampled_from([array, np.asfortranarray(array), array[..., ::-1] if shape else array, array.T]))
+    array = array.transpose(draw(st.permutations(range(array.ndim))))
+    return draw(st.sampled_from([array, array[::2] if shape else array]))
 
 
 leaves = (
@@ -86,15 +89,43 @@ def assert_identical(found: Any, due: Any) -> None:
         assert (found.dtype, found.shape, found.tobytes()) == (due.dtype, due.shape, due.tobytes())
         if isinstance(due, np.ndarray):
             assert found.flags.writeable
-            assert found.flags.c_contiguous or due.flags.f_contiguous
-            if due.ndim > 1 and due.flags.f_contiguous:
-                assert found.flags.f_contiguous
+            assert_order(found, due)
     elif isinstance(due, float):
         assert struct.pack("<d", found) == struct.pack("<d", due)
     elif isinstance(due, complex):
         assert struct.pack("<dd", found.real, found.imag) == struct.pack("<dd", due.real, due.imag)
     else:
         assert found == due
+
+
+def assert_order(found: np.ndarray[Any, Any], due: np.ndarray[Any, Any]) -> None:
+    """See that the axes of an array lie in memory as those of a copy that NumPy makes."""
+    kept = due.copy("K")
+    long = [axis for axis in range(due.ndim) if due.shape[axis] > 1 and due.size]
+    assert [found.strides[axis] for axis in long] == [kept.strides[axis] for axis in long]
+
+
+@pytest.mark.parametrize("axes", list(itertools.permutations(range(3))))
+def test_sums_over_permuted_axes_come_out_the_same(axes: tuple[int, ...]) -> None:
+    array = np.random.default_rng(1).standard_normal((7, 5, 300)).astype("f4").transpose(axes)
+    for found in (tree.unpack(tree.pack(array)), tree.look(tree.pack(array))):
+        assert_order(found, array)
+        assert found.tobytes() == array.tobytes()
+    assert tree.unpack(tree.pack(array)).sum().tobytes() == array.sum().tobytes()
+    table = np.frombuffer(tree.pack(array) * 3, np.uint8).reshape(3, -1)
+    column = rows.Forms().column_of(table)
+    assert column is not None
+    for found in column(0, 3):
+        assert_order(found, array)
+        assert found.tobytes() == array.tobytes()
+
+
+@pytest.mark.parametrize("axes", [b"\0\1\1", b"\0\1\3", b"\2\2\2"])
+def test_axes_that_no_array_has_are_damage(axes: bytes) -> None:
+    packed = tree.pack(np.zeros((2, 3, 4)).transpose(1, 0, 2))
+    assert packed.count(b"\1\0\2") == 1
+    with pytest.raises(Damaged):
+        tree.unpack(packed.replace(b"\1\0\2", axes))
 
 
 @settings(deadline=None, max_examples=300)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import struct
@@ -66,6 +67,26 @@ TREES = st.recursive(
 
 def through_json(value: Any) -> Any:
     return states.from_json(strictjson.decode(strictjson.encode(states.to_json(value))))
+
+
+@pytest.mark.parametrize("axes", list(itertools.permutations(range(3))))
+@pytest.mark.parametrize("hole", [0.0, math.nan])
+def test_axes_lie_in_memory_as_they_did(axes: tuple[int, ...], hole: float) -> None:
+    array = np.random.default_rng(1).standard_normal((4, 5, 60)).astype("f4").transpose(axes)
+    array[0, 0, 0] = hole  # a NaN is not exact as a number
+    found = through_json(array)
+    assert found.strides == array.strides
+    assert found.tobytes() == array.tobytes()
+    assert found.sum().tobytes() == array.sum().tobytes()
+
+
+@pytest.mark.parametrize("order", [[0, 1], [0, 1, 1], [0, 1, 3], [0, 1, 2.0], [True, 0, 2], [[], 0, 1]])
+def test_axes_that_no_array_has_are_refused(order: list[Any]) -> None:
+    said = states.to_json(np.zeros((2, 3, 4)).transpose(1, 0, 2))
+    assert said["$array"]["order"] == [1, 0, 2]
+    said["$array"]["order"] = order
+    with pytest.raises(states.Unreadable):
+        states.from_json(said)
 
 
 @settings(max_examples=400, deadline=None)

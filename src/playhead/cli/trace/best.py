@@ -8,7 +8,7 @@ from playhead.cli import output, words
 from playhead.cli.options import examples, json_option, store_option
 from playhead.cli.output import Column
 from playhead.cli.trace import source
-from playhead.cli.trace.options import trace_argument
+from playhead.cli.trace.options import trace_argument, which_options
 
 
 @click.command("best", epilog=examples("playhead trace best last/fit", "playhead trace best last/fit -n 5 --json"))
@@ -22,14 +22,23 @@ from playhead.cli.trace.options import trace_argument
     help="Only the last N, of which the last is the best of all; 0 for all. Default: 20.",
 )
 @click.option("--before", type=click.IntRange(min=0), metavar="STEP", help="Only steps before this one.")
+@which_options
 @json_option
 @store_option
-def command(trace: str, count: int, before: int | None, as_json: bool, store_path: str | None) -> None:
+def command(
+    trace: str,
+    count: int,
+    before: int | None,
+    as_json: bool,
+    place: int | None,
+    variant: int | None,
+    store_path: str | None,
+) -> None:
     """List the steps that were the best so far.
 
     A step is one where its error is smaller than all before it.
     """
-    opened = source.open_trace(source.find(store_path, trace))
+    opened = source.open_trace(source.find(store_path, trace, place, variant))
     marks = opened.marks.between(0, len(opened) if before is None else before)
     shown = marks[-count:] if count else marks
     errors, stamps, keyframes = opened.errors, opened.timestamps, set(opened.keyframes.tolist())

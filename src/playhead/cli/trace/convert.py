@@ -10,7 +10,7 @@ from playhead.cli import output, words
 from playhead.cli.errors import complain
 from playhead.cli.options import examples, json_option, store_option
 from playhead.cli.trace import source
-from playhead.cli.trace.options import step_option, trace_argument
+from playhead.cli.trace.options import step_option, trace_argument, which_options
 
 FORMS = ("tiered", "tiered-delta", "v1", "v2", "train")  # of playhead.trace.formats, which help need not import
 
@@ -22,6 +22,7 @@ FORMS = ("tiered", "tiered-delta", "v1", "v2", "train")  # of playhead.trace.for
         "playhead trace convert export.json export.trace",
         "playhead trace convert last/fit small.trace --tiered -b 100",
         "playhead trace convert last/fit fit.json --form v2",
+        "playhead trace convert output.json second.trace --variant 2",
     ),
 )
 @trace_argument()
@@ -36,6 +37,7 @@ FORMS = ("tiered", "tiered-delta", "v1", "v2", "train")  # of playhead.trace.for
     help="Keyframes in a tier; implies --tiered. Default: 1563.",
 )
 @step_option
+@which_options
 @json_option
 @store_option
 def command(
@@ -45,6 +47,8 @@ def command(
     tiered: bool,
     bucket: int | None,
     function: str | None,
+    place: int | None,
+    variant: int | None,
     as_json: bool,
     store_path: str | None,
 ) -> None:
@@ -52,7 +56,7 @@ def command(
 
     TARGET is a new file: .trace, .json or .json.gz. Keyframes that are wanted and not there are recomputed by --step.
     """
-    found = source.find(store_path, trace)
+    found = source.find(store_path, trace, place, variant)
 
     from playhead.cli.trace.function import load
     from playhead.lanes.keyframes.tiers import DEFAULT_BUCKET
@@ -61,7 +65,7 @@ def command(
     size = bucket or (DEFAULT_BUCKET if tiered else None)
     step = None if function is None else load(function)
     with source.warnings_told():
-        lost = formats.convert(found.path, target, form, size, step)
+        lost = formats.convert(found.path, target, form, size, step, trace=place, variant=variant)
     made, bytes_before, bytes_after = Trace.open(target), _size(found.path), _size(Path(target))
     if as_json:
         said = {"path": target, "steps": len(made), "keyframes": len(made.keyframes), "bytes": bytes_after}

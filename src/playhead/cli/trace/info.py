@@ -10,7 +10,7 @@ from playhead.cli import output, words
 from playhead.cli.options import examples, json_option, store_option
 from playhead.cli.output import Column
 from playhead.cli.trace import source
-from playhead.cli.trace.options import trace_argument
+from playhead.cli.trace.options import trace_argument, which_options
 
 if TYPE_CHECKING:
     from playhead.trace import Trace
@@ -22,11 +22,12 @@ _LOOKED_AT = 4096  # steps, to tell whether inputs were recorded
     "info", epilog=examples("playhead trace info last/fit", "playhead trace info last", "playhead trace info fit.trace")
 )
 @trace_argument()
+@which_options
 @json_option
 @store_option
-def command(trace: str, as_json: bool, store_path: str | None) -> None:
+def command(trace: str, as_json: bool, place: int | None, variant: int | None, store_path: str | None) -> None:
     """Show one trace: steps, keyframes, function, parameters."""
-    found = source.find(store_path, trace)
+    found = source.find(store_path, trace, place, variant)
     opened = source.open_trace(found)
     said = _described(found, opened)
     if as_json:
@@ -39,7 +40,7 @@ def _described(found: source.Found, trace: Trace) -> dict[str, Any]:
     from playhead import traces
     from playhead.cli.trace.printing import leaves
 
-    seen = traces.glance(found.path)
+    seen = traces.glance(found.path, found.which)
     keyframes = trace.keyframes
     first = leaves(trace.seek(int(keyframes[0]))) if len(keyframes) else []
     return {

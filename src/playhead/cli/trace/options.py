@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -34,6 +35,20 @@ step_option: Decorator = click.option(
     metavar="MODULE:FUNCTION",
     help="The function that made each state of the one before, to recompute those that were not kept.",
 )
+
+
+def which_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that choose one trace of a file with several: `place` and `variant`."""
+    place = click.option(
+        "--trace",
+        "place",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Which trace of a train output, by its place from 0. Default: the best.",
+    )
+    variant = click.option("--variant", type=int, metavar="N", help="The same, by the number that its program gave it.")
+    return place(variant(function))
+
 
 _TOLERANCE = "How far apart numbers may be, relative and absolute. Default: not a bit."
 

@@ -11,7 +11,7 @@ from playhead import disk, strictjson
 from playhead.cli import words
 from playhead.cli.options import examples, json_option, store_option
 from playhead.cli.trace import source
-from playhead.cli.trace.options import step_option, trace_argument
+from playhead.cli.trace.options import step_option, trace_argument, which_options
 from playhead.errors import Empty
 
 if TYPE_CHECKING:
@@ -39,16 +39,24 @@ _BEST, _LAST = "best", "last"
     metavar="PATH",
     help="Write the state to a file, as JSON that comes back to the last bit.",
 )
+@which_options
 @json_option
 @store_option
 def command(
-    trace: str, step: str, function: str | None, target: str | None, as_json: bool, store_path: str | None
+    trace: str,
+    step: str,
+    function: str | None,
+    target: str | None,
+    as_json: bool,
+    place: int | None,
+    variant: int | None,
+    store_path: str | None,
 ) -> None:
     """Give the state of a step, recomputed where it is not kept.
 
     STEP is its number from 0, or `best` or `last`. Without --step only keyframes can be had.
     """
-    opened = source.open_trace(source.find(store_path, trace), function)
+    opened = source.open_trace(source.find(store_path, trace, place, variant), function)
     number = _number(opened, step)
     state = opened.seek(number)
 

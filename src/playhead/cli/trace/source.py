@@ -18,6 +18,7 @@ from playhead.layout import tape_beside
 
 if TYPE_CHECKING:
     from playhead.trace import Trace
+    from playhead.trace.forms import Which
 
 _FILE = re.compile(r".+\.(trace|json|json\.gz)")
 
@@ -29,27 +30,34 @@ class Found:
     Attributes:
         label: What to call it: RUN/NAME, else its path.
         path: Its file.
+        which: Which one of that.
     """
 
     label: str
     path: Path
+    which: Which
 
 
-def find(given: str | None, text: str) -> Found:
+def find(given: str | None, text: str, place: int | None = None, variant: int | None = None) -> Found:
     """Give the trace that a text means.
 
     Args:
         given: The value of `--store`.
         text: RUN/NAME, RUN or a path.
+        place: The value of `--trace`.
+        variant: The value of `--variant`.
 
     Raises:
         NotFound: None is meant, or more than one; the message lists those there are.
     """
+    from playhead.trace.forms import Which
+
+    which = Which(place, variant)
     if _FILE.fullmatch(text):
         path = Path(text)
         if not path.exists() and not tape_beside(path).is_dir():
             raise NotFound(f"no file {text}. A trace of the store is RUN/NAME. See: playhead trace ls")
-        return Found(text, path)
+        return Found(text, path, which)
     run_text, _, name = text.partition("/")
     with open_to_read(given) as store:
         run = find_run(store, run_text)
@@ -58,7 +66,7 @@ def find(given: str | None, text: str) -> Found:
             named = ", ".join(f"{run.id}/{one}" for one in known)
             raise NotFound(f"the run {run.id} has {f'several traces; name one: {named}' if known else 'no traces'}")
         name = name or next(iter(known))
-        return Found(f"{run.id}/{name}", known.path(name))
+        return Found(f"{run.id}/{name}", known.path(name), which)
 
 
 def open_trace(found: Found, function: str | None = None) -> Trace:
@@ -73,7 +81,7 @@ def open_trace(found: Found, function: str | None = None) -> Trace:
 
     step = None if function is None else load(function)
     with warnings_told():
-        return Trace.open(found.path, step)
+        return Trace.open(found.path, step, trace=found.which.trace, variant=found.which.variant)
 
 
 @contextlib.contextmanager

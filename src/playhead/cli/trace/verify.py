@@ -10,7 +10,7 @@ import click
 from playhead.cli import output, words
 from playhead.cli.options import examples, json_option, store_option
 from playhead.cli.trace import source
-from playhead.cli.trace.options import step_option, tolerance_option, trace_argument
+from playhead.cli.trace.options import step_option, tolerance_option, trace_argument, which_options
 
 _LONG = 1000  # steps from which on a bar is worth drawing
 
@@ -26,9 +26,18 @@ _LONG = 1000  # steps from which on a bar is worth drawing
 @trace_argument()
 @step_option
 @tolerance_option
+@which_options
 @json_option
 @store_option
-def command(trace: str, function: str | None, tolerance: float | None, as_json: bool, store_path: str | None) -> None:
+def command(
+    trace: str,
+    function: str | None,
+    tolerance: float | None,
+    as_json: bool,
+    place: int | None,
+    variant: int | None,
+    store_path: str | None,
+) -> None:
     """Check a trace; with --step, recompute it and compare.
 
     First every keyframe and every block of steps is read and compared with its hash. With --step every span between two
@@ -37,11 +46,11 @@ def command(trace: str, function: str | None, tolerance: float | None, as_json: 
     """
     if tolerance is not None and function is None:
         raise click.UsageError("--tolerance is about recomputed states: it needs --step.")
-    found = source.find(store_path, trace)
+    found = source.find(store_path, trace, place, variant)
 
     from playhead import traces
 
-    wrong = list(traces.verify_file(found.path))
+    wrong = list(traces.verify_file(found.path, found.which))
     report = None
     if function is not None and not wrong:
         from playhead.progress import watching

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +16,15 @@ from numpy.typing import NDArray
 from playhead import zstd
 from playhead.errors import Damaged
 from playhead.lanes.keyframes import tree
+from playhead.lanes.keyframes.inputs import BYTE, SIZE, Cuts, PackedInputs
+from playhead.lanes.keyframes.rows import Forms
 
 LEVEL = 3
-MOST_BYTES = 1 << 31  # of one block
+_AS_IT_IS = -1  # the level at which numbers stay as they are, and only what repeats is told once
+_WORTH = 0.875
+
 MOST_PACKED = 1 << 30  # of one state, or one input
+MOST_BYTES = 17 * MOST_PACKED  # of one block: earlier versions put sixteen inputs together, however large
 
 
 @dataclass(slots=True)
@@ -53,11 +57,11 @@ class Block:
             "first": self.first,
             "stamps": np.diff(self.stamps, prepend=np.int64(0)),
             "errors": self.errors,
-            "sizes": np.array([len(one) for one in given], np.uint32),
-            "inputs": np.frombuffer(b"".join(given), np.uint8),
+            "sizes": np.array([len(one) for one in given], SIZE),
+            "inputs": np.frombuffer(b"".join(given), BYTE),
             "dropped": np.array(self.dropped, np.int64),
         }
-        return zstd.compress(tree.pack(content), LEVEL)
+        return squeezed(tree.pack(content))
 
     @classmethod
     def unpack(cls, data: bytes, path: Any) -> Block:
@@ -67,50 +71,21 @@ class Block:
             Damaged: It was something else.
         """
         try:
-            content = tree.unpack(zstd.expand_all(data, MOST_BYTES))
-            inputs = PackedInputs(content["inputs"].tobytes(), np.cumsum(content["sizes"], dtype=np.int64))
+            block = zstd.expand_all(data, MOST_BYTES)
+            content = tree.look(block)
+            cuts = Cuts.of(block, content["inputs"], content["sizes"])
             found = cls(
                 int(content["first"]),
                 np.cumsum(content["stamps"], dtype=np.int64),
-                np.asarray(content["errors"], np.float64),
-                inputs,
+                np.array(content["errors"], np.float64),  # its own, since it is kept for longer than the inputs
+                PackedInputs(block, cuts, Forms()),
                 content["dropped"].tolist(),
             )
-            if found.stamps.shape == found.errors.shape == (len(inputs),) and inputs.is_whole:
+            if found.stamps.shape == found.errors.shape == cuts.sizes.shape:
                 return found
         except (zstd.Malformed, Damaged, KeyError, TypeError, AttributeError, ValueError) as error:
             raise Damaged(path, "a block of steps", f"{type(error).__name__}: {error}") from error
         raise Damaged(path, "a block of steps", "columns of different lengths")
-
-
-class PackedInputs(Sequence[bytes | None]):
-    """Inputs back to back, cut out as they are asked for.
-
-    Args:
-        whole: Their bytes.
-        ends: Where each of them ends.
-    """
-
-    def __init__(self, whole: bytes, ends: NDArray[np.int64]) -> None:
-        self._whole, self._ends = whole, ends
-        self.is_whole = len(whole) == (ends[-1] if len(ends) else 0)
-
-    def __len__(self) -> int:
-        return len(self._ends)
-
-    @overload
-    def __getitem__(self, key: int) -> bytes | None: ...
-    @overload
-    def __getitem__(self, key: slice) -> list[bytes | None]: ...
-    def __getitem__(self, key: int | slice) -> bytes | list[bytes | None] | None:
-        """Give one or several of them; None for one that was not given."""
-        start, stop, stride = (key if isinstance(key, slice) else slice(key, key + 1)).indices(len(self._ends))
-        if not self._whole:
-            found: list[bytes | None] = [None] * len(range(start, stop, stride))
-        else:
-            edges = [int(self._ends[start - 1]) if start else 0, *self._ends[start:stop].tolist()]
-            found = [self._whole[a:b] or None for a, b in pairwise(edges)][::stride]
-        return found if isinstance(key, slice) else found[0]
 
 
 def join(blocks: Sequence[Block]) -> Block:
@@ -125,8 +100,17 @@ def join(blocks: Sequence[Block]) -> Block:
 
 
 def squeezed(packed: bytes) -> bytes:
-    """Compress a packed state."""
-    return zstd.compress(packed, LEVEL)
+    """Compress packed values; what hardly gets smaller, such as random numbers, stays as it is in its frame.
+
+    Those would be a few parts in a hundred smaller, and take thirty times as long to read.
+    """
+    found = zstd.compress(packed, LEVEL)
+    return found if len(found) < len(packed) * _WORTH else zstd.compress(packed, _AS_IT_IS)
+
+
+def gets_smaller(packed: bytes) -> bool:
+    """Tell whether compressing packed values is worth it."""
+    return len(zstd.compress(packed, LEVEL)) < len(packed) * _WORTH
 
 
 def expand_state(data: bytes, hashed: bytes, path: Any, step: int) -> bytes:

@@ -97,6 +97,8 @@ class Marks(Sequence[int]):
         Raises:
             Damaged: It was something else.
         """
+        if not isinstance(data, bytes):
+            raise Damaged("marks of a trace", "bytes", f"a {type(data).__name__}")
         found: NDArray[np.int64] | None = None
         if data[:1] == _INDICES and (len(data) - 1) % (4 if total <= 1 << 32 else 8) == 0:
             found = np.frombuffer(data, "<u4" if total <= 1 << 32 else "<u8", offset=1).astype(np.int64)

@@ -27,7 +27,10 @@ from playhead import disk, strictjson, zstd
 from playhead.errors import Damaged, NotFound, StoreTooNew
 from playhead.lanes.keyframes import blocks, tree
 from playhead.lanes.keyframes.blocks import Block
+from playhead.lanes.keyframes.contents import check_facts
+from playhead.lanes.keyframes.inputs import Cuts, PackedInputs
 from playhead.lanes.keyframes.marks import Marks
+from playhead.lanes.keyframes.rows import Forms
 
 VERSION = 1
 
@@ -129,6 +132,8 @@ class Sealed:
             self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError as error:
             raise NotFound(f"no trace {self.path}") from error
+        self._forms = Forms()
+        self._cuts: dict[int, Cuts] = {}  # of the blocks that were read
         self.identity = (os.fstat(self._fd).st_dev, os.fstat(self._fd).st_ino)
         try:
             self._read_index()
@@ -156,13 +161,12 @@ class Sealed:
 
     def _take(self, content: dict[str, Any], end: int) -> None:
         """Take what the index says, and see that it can be."""
-        self.facts: dict[str, Any] = strictjson.decode(content["facts"])
+        if not isinstance(content["facts"], str):
+            raise TypeError(f"facts in a {type(content['facts']).__name__}")
+        self.facts: dict[str, Any] = check_facts(strictjson.decode(content["facts"]))
         self.length: int = content["length"]
         if type(self.length) is not int or self.length < 0:
             raise ValueError(f"a length of {self.length!r}")
-        for facts in (self.facts, *(self.facts.get(name) or {} for name in ("step", "parameters", "retention"))):
-            if not isinstance(facts, dict):
-                raise TypeError(f"facts that are a {type(facts).__name__}")
         self.marks = Marks.unpack(content["marks"], self.length)
         found = {name: _column(content, name) for name in _ARRAYS}
         hashes = content["hashes"].reshape(-1, tree.HASH_BYTES)
@@ -202,14 +206,30 @@ class Sealed:
         Raises:
             Damaged: It is not the one that was written.
         """
-        first, stop, offset, size, due = self._blocks[number]
+        first, stop = self._blocks[number][:2]
+        found = Block.unpack(self._block(number), self.path)
+        if (found.first, found.stop) != (first, stop):
+            raise Damaged(self.path, f"steps {first} to {stop}", f"{found.first} to {found.stop}", _REMEDY)
+        assert isinstance(found.inputs, PackedInputs)
+        self._cuts[number] = found.inputs.cuts
+        return found
+
+    def _block(self, number: int) -> bytes:
+        first, _, offset, size, due = self._blocks[number]
         data = self._piece(offset, size)
         if xxhash.xxh3_64_intdigest(data) != due:
             raise Damaged(self.path, f"the steps from {first} on", "other bytes than their checksum says", _REMEDY)
-        found = Block.unpack(data, self.path)
-        if (found.first, found.stop) != (first, stop):
-            raise Damaged(self.path, f"steps {first} to {stop}", f"{found.first} to {found.stop}", _REMEDY)
-        return found
+        return data
+
+    def inputs(self, number: int) -> PackedInputs:
+        """Read what leads from each step of a block to the next; nothing else, where the block was read before.
+
+        Raises:
+            Damaged: It is not the one that was written.
+        """
+        if number not in self._cuts:
+            self.block(number)
+        return PackedInputs(zstd.expand_all(self._block(number), blocks.MOST_BYTES), self._cuts[number], self._forms)
 
     def all_blocks(self) -> Iterable[Block]:
         """Read all blocks, in order."""

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from playhead.lanes.keyframes import blocks
 from playhead.lanes.keyframes.blocks import Block
-from playhead.lanes.keyframes.contents import Contents, StoredContents
+from playhead.lanes.keyframes.contents import Contents
 from playhead.lanes.keyframes.sealed import SealedWriter
+from playhead.lanes.keyframes.stored import StoredContents
 
 BLOCK_STEPS = 4096  # in one block of a file, at most
-_BLOCK_BYTES = 1 << 17  # of inputs in one, about: a seek reads it whole
+_SMALL, _LARGE = 1 << 15, 1 << 17  # bytes of inputs in one, about
 _AT_ONCE = 16
 
 
@@ -43,16 +44,27 @@ def write(target: Path, contents: Contents) -> None:
 
 
 def blocks_of(contents: Contents) -> Iterator[Block]:
-    """Give all steps of a trace in blocks, fewer in one where their inputs are large."""
-    stamps, errors, first = contents.stamps, contents.errors, 0
-    while first < contents.length:
-        inputs: list[bytes | None] = []
-        stop, size = min(first + BLOCK_STEPS, contents.length), 0
-        while first + len(inputs) < stop and size < _BLOCK_BYTES:
-            at = first + len(inputs)
-            more = contents.packed_inputs(at, min(at + _AT_ONCE, stop))
-            inputs += more
-            size += sum(len(one) for one in more if one is not None)
-        stop = first + len(inputs)
-        yield Block(first, stamps[first:stop], errors[first:stop], inputs)
-        first = stop
+    """Give all steps of a trace in blocks, fewer in one where their inputs are large.
+
+    A seek unpacks a block whole: only inputs that get smaller by it lie in large ones. A small one that is half full
+    ends before a keyframe, so that what a seek needs behind one lies in few of them.
+    """
+    stamps, errors, keyframes = contents.stamps, contents.errors, set(contents.keyframes.tolist())
+    inputs: list[bytes | None] = []
+    first, size, most = 0, 0, _SMALL
+    for step, given in enumerate(_inputs(contents)):
+        enough = most // 2 if most == _SMALL and step in keyframes else most
+        if size >= enough and most == _SMALL and blocks.gets_smaller(b"".join(filter(None, inputs))):
+            most = enough = _LARGE
+        if size >= enough or len(inputs) >= BLOCK_STEPS:
+            yield Block(first, stamps[first:step], errors[first:step], inputs)
+            first, size, most, inputs = step, 0, _SMALL, []
+        inputs.append(given)
+        size += 0 if given is None else len(given)
+    if inputs:
+        yield Block(first, stamps[first:], errors[first:], inputs)
+
+
+def _inputs(contents: Contents) -> Iterator[bytes | None]:
+    for start in range(0, contents.length, _AT_ONCE):
+        yield from contents.packed_inputs(start, min(start + _AT_ONCE, contents.length))

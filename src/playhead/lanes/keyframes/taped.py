@@ -19,6 +19,7 @@ from playhead.journal import JournalReader
 from playhead.journal.segment import Position
 from playhead.lanes.keyframes import blocks, tree
 from playhead.lanes.keyframes.blocks import Block
+from playhead.lanes.keyframes.contents import check_facts
 from playhead.signal.solo import tape_of
 from playhead.tape import FACTS, HEAD, SAMPLES
 
@@ -93,7 +94,7 @@ class Taped:
             if said["base"] != self.length:  # steps in between were sealed, and are not on the tape any more
                 self._forget()
                 self.base = int(said["base"])
-            self._due = said.get("copied", 0), said["facts"]
+            self._due = said.get("copied", 0), check_facts(said["facts"])
             self._waiting.clear()
         elif what == SAMPLES and kind == STATE:
             step, _ = STATE_HEAD.unpack_from(payload, HEAD.size)

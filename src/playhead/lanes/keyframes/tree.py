@@ -19,6 +19,8 @@ import numpy as np
 import xxhash
 
 from playhead.errors import Damaged, WrongType
+from playhead.lanes.keyframes import memory
+from playhead.lanes.keyframes.memory import Axes
 
 DEEPEST = 100
 HASH_BYTES = 16
@@ -27,12 +29,15 @@ _U32 = struct.Struct("<I")
 _DOUBLE = struct.Struct("<cd")
 _COMPLEX = struct.Struct("<cdd")
 _SIZED = struct.Struct("<cI")
+LENGTH_BYTES = _SIZED.size  # the letter and the length of a value that has one
 _ARRAY = struct.Struct("<cBBB")  # letter, order, length of the dtype's text, dimensions
+_C, _F, _OTHER = 0, 1, 2  # orders: the last index runs fastest, the first, or the axes are told behind the shape
 _MOST = 0xFFFFFFFF
 _KINDS = "biufcSUmMV"
 _SHORT, _PLAIN = 32, b"ifTFNcsb"  # values of few bytes that nobody can change
 _SHAPES = [struct.Struct(f"<{dimensions}Q") for dimensions in range(65)]  # NumPy has no more
 _DTYPE = re.compile(rb"[<>|][biufcSUmMV][0-9]{1,10}(\[[0-9]{0,10}[a-zA-Z]{1,2}\])?")
+MALFORMED = (IndexError, ValueError, TypeError, struct.error, OverflowError, MemoryError)
 _WHAT = "a state is made of dicts, lists, tuples, numbers, texts, bytes, None and NumPy arrays"
 
 
@@ -117,9 +122,13 @@ def _pack_array(letter: bytes, array: np.ndarray[Any, Any], put: Any, at: tuple[
         raise WrongType(
             f"{_place(at)} is an array of {array.dtype}, which has no bytes of its own; numbers and texts have"
         )
-    is_fortran = array.ndim > 1 and array.flags.f_contiguous and not array.flags.c_contiguous
-    put(_ARRAY.pack(letter, is_fortran, len(text), array.ndim) + text + _SHAPES[array.ndim].pack(*array.shape))
-    put(array.tobytes("F" if is_fortran else "C"))
+    axes = memory.axes_of(array)
+    order = _C if axes is None else _F if memory.is_reversed(axes, array.shape) else _OTHER
+    put(_ARRAY.pack(letter, order, len(text), array.ndim) + text + _SHAPES[array.ndim].pack(*array.shape))
+    if axes is None:
+        put(array.tobytes())
+    else:
+        put((bytes(axes) if order == _OTHER else b"") + array.transpose(axes).tobytes())
 
 
 def _check_depth(at: tuple[Any, ...]) -> None:
@@ -151,13 +160,22 @@ def unpack(data: bytes | memoryview) -> Any:
     """
     if type(data) is bytes and 0 < len(data) <= _SHORT and data[0] in _PLAIN:
         return _unpack_plain(data)  # an action, a number: often one that was seen before
-    return _unpack_whole(memoryview(data))
+    return _unpack_whole(memoryview(data), True)
 
 
-def _unpack_whole(view: memoryview) -> Any:
+def look(data: bytes) -> Any:
+    """Give the state of which these are the bytes, with arrays that lie in them and cannot be written to.
+
+    Raises:
+        Damaged: They are not those of one state.
+    """
+    return _unpack_whole(memoryview(data), False)
+
+
+def _unpack_whole(view: memoryview, own: bool) -> Any:
     try:
-        value, end = _unpack(view, 0, 0)
-    except (IndexError, ValueError, TypeError, struct.error, OverflowError, MemoryError) as error:
+        value, end = read(view, 0, 0, own)
+    except MALFORMED as error:
         raise Damaged("a state", "what `pack` gave", f"bytes that end or differ ({error})") from error
     if end != len(view):
         raise Damaged("a state", f"{end} bytes", f"{len(view)}")
@@ -166,16 +184,24 @@ def _unpack_whole(view: memoryview) -> Any:
 
 @lru_cache(maxsize=4096)
 def _unpack_plain(data: bytes) -> Any:
-    return _unpack_whole(memoryview(data))
+    return _unpack_whole(memoryview(data), True)
 
 
-def _unpack(view: memoryview, at: int, depth: int) -> tuple[Any, int]:
+def read(view: memoryview, at: int, depth: int, own: bool) -> tuple[Any, int]:
+    """Read the value at a place; give it and where it ends. What is wrong raises one of `MALFORMED`.
+
+    Args:
+        view: The bytes.
+        at: The place.
+        depth: How many levels are above it.
+        own: Whether arrays are copies.
+    """
     if depth > DEEPEST:
         raise ValueError("too deep")
     letter = view[at]
     match letter:
         case 0x61 | 0x67:  # a, g
-            return _unpack_array(view, at)
+            return _read_array(view, at, own)
         case 0x66:  # f
             return _DOUBLE.unpack_from(view, at)[1], at + _DOUBLE.size
         case 0x54 | 0x46:  # T, F
@@ -185,21 +211,21 @@ def _unpack(view: memoryview, at: int, depth: int) -> tuple[Any, int]:
         case 0x63:  # c
             _, real, imaginary = _COMPLEX.unpack_from(view, at)
             return complex(real, imaginary), at + _COMPLEX.size
-    (size,) = _U32.unpack_from(view, at + 1)
-    at += _SIZED.size
+    size = length_at(view, at)
+    at += LENGTH_BYTES
     match letter:
         case 0x64:  # d
             found = {}
             for _ in range(size):
-                key, at = _unpack(view, at, depth + 1)
-                found[key], at = _unpack(view, at, depth + 1)
+                key, at = read(view, at, depth + 1, own)
+                found[key], at = read(view, at, depth + 1, own)
             if len(found) != size:
                 raise ValueError("a key twice")
             return found, at
         case 0x6C | 0x74:  # l, t
             items = []
             for _ in range(size):
-                item, at = _unpack(view, at, depth + 1)
+                item, at = read(view, at, depth + 1, own)
                 items.append(item)
             return (items if letter == 0x6C else tuple(items)), at
     content = bytes(view[at : at + size])
@@ -213,6 +239,11 @@ def _unpack(view: memoryview, at: int, depth: int) -> tuple[Any, int]:
         case 0x62:  # b
             return content, at + size
     raise ValueError(f"no letter {letter}")
+
+
+def length_at(view: memoryview, at: int) -> int:
+    """Read the length behind the letter of a value."""
+    return int(_U32.unpack_from(view, at + 1)[0])
 
 
 @lru_cache(maxsize=256)
@@ -234,19 +265,36 @@ def _dtype_of(text: bytes) -> np.dtype[Any]:
     return dtype
 
 
-def _unpack_array(view: memoryview, at: int) -> tuple[Any, int]:
-    letter, is_fortran, text_size, dimensions = _ARRAY.unpack_from(view, at)
+def array_head(view: memoryview, at: int) -> tuple[np.dtype[Any], tuple[int, ...], Axes | None, int, int]:
+    """Read what is said of an array: its dtype, shape and order of axes, and where its elements begin and end."""
+    _, order, text_size, dimensions = _ARRAY.unpack_from(view, at)
     at += _ARRAY.size
     dtype = _dtype_of(bytes(view[at : at + text_size]))
-    if is_fortran > 1:
+    if order > _OTHER:
         raise ValueError("no order of an array")
     at += text_size
     shape = _SHAPES[dimensions].unpack_from(view, at)
     at += 8 * dimensions
-    count = math.prod(shape)
-    end = at + count * dtype.itemsize
+    axes: Axes | None = None
+    if order == _F:
+        axes = tuple(range(dimensions))[::-1]
+    elif order == _OTHER:
+        axes = memory.check_axes(list(view[at : at + dimensions]), dimensions)
+        at += dimensions
+    end = at + math.prod(shape) * dtype.itemsize
     if end > len(view):
         raise ValueError("the end")
-    flat = np.frombuffer(view, dtype, count, at)
-    array = flat.copy() if dimensions == 1 else flat.reshape(shape, order="F" if is_fortran else "C").copy("K")
-    return (array if letter == b"a" else array[()]), end
+    return dtype, shape, axes, at, end
+
+
+def _read_array(view: memoryview, at: int, own: bool) -> tuple[Any, int]:
+    is_array = view[at] == 0x61
+    dtype, shape, axes, at, end = array_head(view, at)
+    array = np.frombuffer(view, dtype, (end - at) // dtype.itemsize, at)
+    if axes is not None:
+        array = np.ndarray(shape, dtype, array, 0, memory.strides(dtype.itemsize, shape, axes))
+    elif len(shape) != 1:
+        array = array.reshape(shape)
+    if own:
+        array = array.copy("K")
+    return (array if is_array else array[()]), end

@@ -23,6 +23,9 @@ def convert(
     form: str | None = None,
     bucket: int | None = None,
     step: Step | None = None,
+    *,
+    trace: int | None = None,
+    variant: int | None = None,
 ) -> list[str]:
     """Write a trace to a new file, in another form or with other keyframes.
 
@@ -32,6 +35,8 @@ def convert(
         form: Which JSON; see `write`.
         bucket: Keep just the keyframes that tiers of this size have; without it, those that there are.
         step: The function that made the trace. Keyframes that are wanted and not there are recomputed with it.
+        trace: Which one of a train output, by its place in the list; without it, the best.
+        variant: Or by the number that the program gave it.
 
     Returns:
         What the new form has no place for, for people.
@@ -48,7 +53,7 @@ def convert(
         raise WrongType(f"{target.name} is called .trace, which has no form {form}; call it .json or .json.gz")
     if target.exists() or tape_of(target).exists():
         raise Exists(f"there is a trace {target} already; choose another name, or remove it first")
-    contents = forms.load(source)
+    contents = forms.load(source, forms.Which(trace, variant))
     try:
         identity.warn_of_differences(contents.facts.get("step"), step, stacklevel=2)
         chosen = _thinned(contents, bucket, step)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from playhead import disk
-from playhead.errors import NotFound
 from playhead.lanes.keyframes.contents import MemoryContents
 from playhead.trace.formats import detect, files, tiered, train, v1, v2
 from playhead.trace.formats.fields import Fields
+from playhead.trace.forms import Which
 
 
 def read(path: disk.StrPath, *, trace: int | None = None, variant: int | None = None) -> MemoryContents:
@@ -33,8 +33,7 @@ def read(path: disk.StrPath, *, trace: int | None = None, variant: int | None = 
     file = Fields(path, document)
     if form == train.NAME:
         return train.read(file, trace, variant)
-    if trace or variant is not None:
-        raise NotFound(f"{path} holds one trace, in the form {form}: leave out trace= and variant=")
+    Which(trace, variant).check_only(path, form)
     if form == detect.STORED:
         return v2.read(file.inner("trace"), file)
     readers = {tiered.TIERED: tiered.read, tiered.DELTA: tiered.read, v1.NAME: v1.read, v2.NAME: v2.read}

@@ -4,7 +4,8 @@ What JSON has itself is written as it is: objects whose keys are texts, lists, t
 whole numbers of 64 bits. All else is an object with one key that begins with `$`:
 
     {"$array": {"dtype": "<f8", "shape": [2, 3], "data": [0.0, …]}}    numbers in the order of the shape; with
-                                                                       "order": "F" the first index runs fastest
+                                                                       "order": "F" the first index runs fastest,
+                                                                       [1, 0, 2] the last of these axes
     {"$array": {"dtype": "<c16", "shape": [4], "base64": "…"}}         where numbers would not be exact: NaN, complex, …
     {"$scalar": {"dtype": "<f4", "data": 0.5}}                         a number of NumPy
     {"$float": "NaN"}                                                  also "Infinity", "-Infinity", or the bits of
@@ -26,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead.lanes.keyframes import tree
+from playhead.lanes.keyframes import memory, tree
 
 _MARK = "$"
 _DTYPE = re.compile(r"[<>|][biufcSUmMV]\d{1,9}(\[\d*\w+\])?")
@@ -109,12 +110,14 @@ def _float(value: float) -> Any:
 
 
 def _array(array: NDArray[Any]) -> dict[str, Any]:
-    is_fortran = array.ndim > 1 and array.flags.f_contiguous and not array.flags.c_contiguous
-    order = {"order": "F"} if is_fortran else {}
-    said = {"dtype": array.dtype.str, "shape": list(array.shape), **order}
+    axes = memory.axes_of(array)
+    said = {"dtype": array.dtype.str, "shape": list(array.shape)}
+    if axes is not None:
+        said["order"] = "F" if memory.is_reversed(axes, array.shape) else list(axes)
+        array = array.transpose(axes)
     if _is_exact_as_numbers(array):
-        return {**said, "data": array.ravel("F" if is_fortran else "C").tolist()}
-    return {**said, "base64": _base64(array.tobytes("F" if is_fortran else "C"))}
+        return {**said, "data": array.ravel().tolist()}
+    return {**said, "base64": _base64(array.tobytes())}
 
 
 def _scalar(value: np.generic) -> dict[str, Any]:
@@ -192,8 +195,14 @@ def _read_array(said: Any, _: int) -> NDArray[Any]:
     shape = tuple(_listed(said.get("shape")))
     if not all(type(size) is int and size >= 0 for size in shape):
         raise ValueError("no shape")
-    order: Any = "F" if said.get("order") == "F" else "C"
-    return _elements(said, dtype, math.prod(shape)).reshape(shape, order=order)
+    elements = _elements(said, dtype, math.prod(shape))
+    match said.get("order", "C"):
+        case [*axes]:
+            order = memory.check_axes(axes, len(shape))
+            return np.ndarray(shape, dtype, elements, 0, memory.strides(dtype.itemsize, shape, order))
+        case "F":
+            return elements.reshape(shape, order="F")
+    return elements.reshape(shape)
 
 
 def _read_scalar(said: Any, _: int) -> Any:
