@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import playhead
+from playhead import export
 from playhead.errors import BadRef, Closed, Damaged, NotFound, OutOfRange, ReadOnly
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.writer import ReelWriter
@@ -47,6 +48,23 @@ def record(store: playhead.Store, run_id: str = "run_a", lengths: tuple[int, ...
         reel = run.new_reel(facts={"env_id": "Toy-v0"})
         for seed, steps in enumerate(lengths):
             play(reel, steps, seed=seed)
+
+
+def test_bytes_that_are_no_text_are_escaped(store: playhead.Store, tmp_path: Path) -> None:
+    """Was a bug: a UnicodeDecodeError, of the values and of every export."""
+    with store.run("p", "n", run_id="run_a", environment=False) as run:
+        reel = run.new_reel()
+        reel.begin()
+        for value in (b"na\xc3\xafve", b"\xff\x80a"):
+            reel.step({"observations": np.array(value, "S6")}, 1.0, False, False)
+        reel.close()
+    episode = store.runs["run_a"].episodes[0]
+    assert episode["observation"].values.tolist() == ["naïve", "\\xff\\x80a"]
+    assert [value for value, _ in episode["observation"]] == ["naïve", "\\xff\\x80a"]
+    assert store.resolve("h5://run_a/observations/1") == b"\xff\x80a"
+    for call in (export.to_csv, export.to_parquet, export.to_npz):
+        call(episode, tmp_path / call.__name__, signals=["observation"])
+    assert (tmp_path / "to_csv").read_text().splitlines()[2].endswith(r",\xff\x80a")
 
 
 def test_episodes_of_a_run_are_read_while_it_plays_and_after(store: playhead.Store) -> None:

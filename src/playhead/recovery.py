@@ -9,11 +9,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from playhead import claims, disk, episode_index, facts
+from playhead import checksums, claims, disk, episode_index, facts
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.runs import RunFacts
 from playhead.claims import EDITING, Claim
-from playhead.errors import Damaged
+from playhead.errors import Damaged, StoreTooNew
 from playhead.home import Home
 from playhead.lanes.scalars import events
 from playhead.lanes.scalars.index import EventIndex
@@ -41,11 +41,11 @@ def recover(home: Home) -> list[str]:
 
 
 def _warned(settling: Callable[..., _T], *arguments: Any) -> _T | None:
-    """Settle one run; where its files are damaged, say so and leave it, so that all the others can be used."""
+    """Settle one run; where its files cannot be read, say so and leave it, so that all the others can be used."""
     try:
         return settling(*arguments)
-    except Damaged as damage:
-        warnings.warn(f"a run could not be recovered: {damage}", RuntimeWarning, stacklevel=2)
+    except (Damaged, StoreTooNew) as trouble:
+        warnings.warn(f"a run could not be recovered: {trouble}", RuntimeWarning, stacklevel=2)
         return None
 
 
@@ -55,11 +55,13 @@ def _end_unclaimed(home: Home, run_id: str, run_dir: str) -> bool:
     A recorder sets the status before it gives up its claim, so the claim is looked for first.
     """
     folder = home.layout.run_at(run_dir)
+    home.layout.check_holds(folder.meta)
     if claims.of_run(home.layout, run_id) or not folder.meta.exists():
         return False
     if facts.read(home.layout, folder).status == "running":
         end(home, run_dir, "failed", PROCESS_NOT_FOUND, _last_moment(folder, 1, os.stat(folder.meta).st_mtime))
         _recover_traces(home, run_id)
+        checksums.note_all(folder)
     else:
         home.index(folder)
     return True
@@ -84,6 +86,7 @@ def recover_claim(home: Home, path: Path) -> str | None:
 def settle(home: Home, claim: Claim) -> None:
     """Bring a run whose recorder or editor died to rest: cut torn lines, index what is there, mark it failed."""
     folder = home.layout.run_at(claim.run_dir)
+    home.layout.check_holds(folder.meta)
     if not folder.meta.exists():
         _forget(home, claim)
         return
@@ -94,10 +97,14 @@ def settle(home: Home, claim: Claim) -> None:
     if claim.part == 1 and facts.load(folder.status).get("status", "running") == "running":
         last_sign = os.stat(claim.path).st_mtime
         end(home, claim.run_dir, "failed", PROCESS_NOT_FOUND, _last_moment(folder, claim.part, last_sign))
-    _index_replays(home, key, claim.run_id)
-    _index_uses(home, key, folder)
+    _warned(_index_replays, home, key, claim.run_id)
+    index_uses(home, key, folder)
     _recover_traces(home, claim.run_id)
     home.write_summary(folder, home.best_of(key))
+    if claim.part == EDITING:
+        checksums.follow(folder, folder.meta, folder.summary)
+    else:
+        checksums.note_part(folder, claim.part)
 
 
 def _index_replays(home: Home, key: int, run_id: str, known: Iterable[str] | None = None) -> None:
@@ -108,7 +115,8 @@ def _index_replays(home: Home, key: int, run_id: str, known: Iterable[str] | Non
         replay_index.index_run(home, key, run_id, reels)
 
 
-def _index_uses(home: Home, key: int, folder: RunFolder) -> None:
+def index_uses(home: Home, key: int, folder: RunFolder) -> None:
+    """Index which versions of artifacts a run used."""
     if folder.artifacts_used.exists():
         from playhead.artifact import index  # loaded where artifacts were used
 
@@ -135,6 +143,7 @@ def _forget(home: Home, claim: Claim) -> None:
         catalog_runs.remove(connection, claim.run_id)
     for leftover in (folder.path, home.layout.trash / claim.run_id):
         if leftover.is_dir():
+            home.layout.check_holds(leftover)
             disk.remove_tree(leftover)
     if home.layout.replay.reels_of(claim.run_id):
         from playhead import replays
@@ -203,7 +212,7 @@ def fill_replays(home: Home) -> None:
         with home.database.read() as connection:
             row = catalog_runs.find(connection, run_of_reel(reel_id))
         if row is not None:
-            _index_replays(home, row.key, row.id, [reel_id])
+            _warned(_index_replays, home, row.key, row.id, [reel_id])
 
 
 def _add(home: Home, folder: RunFolder, seen: dict[str, RunFolder], reels: dict[str, list[str]]) -> None:
@@ -222,9 +231,12 @@ def index_all(home: Home, folder: RunFolder, known: RunFacts, reels: Iterable[st
         folder: The run's folder.
         known: What its JSON files say.
         reels: Its reels, where the caller knows them already.
+
+    Raises:
+        Damaged: A part of it cannot be read; all other parts are indexed.
     """
     key = home.put(known).key
     for part in folder.parts():
         index_part(home, key, folder, part, mend=False)
+    index_uses(home, key, folder)
     _index_replays(home, key, known.id, reels)
-    _index_uses(home, key, folder)

@@ -19,6 +19,22 @@ _EPISODE = re.compile(r"ep://([^/]+)/([A-Za-z0-9][A-Za-z0-9_-]*)/([^/]+)/(0|[1-9
 _TRACE = re.compile(r"trace://([A-Za-z0-9][A-Za-z0-9_-]*)/([^/]+)/(0|[1-9][0-9]{0,18})", re.ASCII)
 _FRAME = re.compile(r"h5://([A-Za-z0-9][A-Za-z0-9_-]*(?:\.[1-9][0-9]*)?)/([^/]+)/(0|[1-9][0-9]{0,18})", re.ASCII)
 
+ROW, SAMPLE, STATE = "h5://run_id/frames/1523", "ep://dataset/uid/signal/17", "trace://run_id/name/730"
+_MOST_TEXT = 200
+
+
+def not_an_address(text: object, *forms: str, of: str = "sample") -> BadRef:
+    """Build the error about a text that is none of the addresses that fit.
+
+    Args:
+        text: It.
+        forms: Of those that fit, one each: `ROW`, `SAMPLE`, `STATE`.
+        of: What it would be the address of.
+    """
+    shown = repr(text[:_MOST_TEXT] if isinstance(text, str) else text)
+    fitting = " or ".join([*filter(None, [", ".join(forms[:-1])]), forms[-1]])
+    return BadRef(f"{shown} is not the address of a {of}; one reads {fitting}")
+
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRef:
@@ -51,7 +67,7 @@ class EpisodeRef:
             found = cls(unquote(match[1]), match[2], unquote(match[3]), int(match[4]))
             if str(found) == text:
                 return found
-        raise BadRef(f"{text!r} is not the address of a sample; one reads ep://dataset/uid/signal/17")
+        raise not_an_address(text, SAMPLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +130,7 @@ class TraceRef:
             found = cls(match[1], unquote(match[2]), int(match[3]))
             if str(found) == text:
                 return found
-        raise BadRef(f"{text!r} is not the address of a state; one reads trace://run_id/name/730")
+        raise not_an_address(text, STATE, of="state")
 
 
 def make_frame_ref(run_id: str, dataset: str, index: int) -> str:
@@ -134,8 +150,5 @@ def parse(text: str) -> EpisodeRef | FrameRef | TraceRef:
         return TraceRef.parse(text)
     found = FrameRef.parse(text)
     if found is None:
-        raise BadRef(
-            f"{text!r} is not the address of a sample; one reads h5://run_id/frames/1523, ep://dataset/uid/signal/17 "
-            "or trace://run_id/name/730"
-        )
+        raise not_an_address(text, ROW, SAMPLE, STATE)
     return found

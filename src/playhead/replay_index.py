@@ -18,6 +18,7 @@ from playhead import layout, strictjson
 from playhead.catalog import replay
 from playhead.catalog.database import Connection
 from playhead.catalog.replay import EpisodeFigures
+from playhead.errors import Damaged, StoreTooNew
 from playhead.home import Home
 from playhead.lanes.arrays.kind import ArrayKind
 from playhead.lanes.arrays.reel import Reel, Span
@@ -28,6 +29,7 @@ BATCH = 8192  # steps a transaction
 
 _FRAME, _OBSERVATION = 4, 8
 _MOST_NUMBERS = 64  # of an action that is spelled out in SQL
+_LEAST_INTEGER, _MOST_INTEGER = -(1 << 63), (1 << 63) - 1  # of SQLite
 
 
 class ReplayIndex:
@@ -55,7 +57,25 @@ class ReplayIndex:
         return found
 
     def advance(self) -> bool:
-        """Index the next steps; tell whether there were some."""
+        """Index the next steps; tell whether there were some.
+
+        Raises:
+            Damaged: A value of the reel is none that the catalogue can hold.
+        """
+        try:
+            return self._advance()
+        except Damaged:
+            raise
+        except (OverflowError, TypeError, ValueError, StoreTooNew) as error:
+            # What a reel says may be anything, since it may come from elsewhere: a number that SQLite has no room for,
+            # a text that is no JSON, a note of the wrong kind. It must not keep a store with other runs from opening.
+            files = self._home.layout.replay.reel(self._id)
+            where = files.file if files.file.exists() else files.journal
+            run_id = layout.run_of_reel(self._id)
+            remedy = f"Restore the replay of the run {run_id} from a copy; all other runs can be used"
+            raise Damaged(where, "steps that the catalogue can hold", str(error), remedy) from error
+
+    def _advance(self) -> bool:
         reel = self._opened()
         if reel is None:
             return False
@@ -68,7 +88,8 @@ class ReplayIndex:
         if known is not None and known.steps >= reel.length and notes == self._known_notes:
             return False
         try:
-            with self._home.database.write() as connection:
+            # Nested: also in a batch, a reel is indexed or not.
+            with self._home.database.write() as connection, connection.begin_nested():
                 more = self._index(connection, reel)
         except BaseException:
             self._shapes.clear()  # keys that were never committed
@@ -114,13 +135,12 @@ class ReplayIndex:
         spans: list[Span],
         keys: dict[int, int],
     ) -> Iterable[tuple[Any, ...]]:
-        numbers = rows["episode"]
-        origins = np.zeros(int(numbers.max()) + 1, np.int64)
-        begins = np.zeros_like(origins)
-        key_of = np.zeros_like(origins)
-        for span in spans:
-            origins[span.number], begins[span.number] = span.start, span.began_ns or 0
-            key_of[span.number] = keys[span.number]
+        known = {span.number: (span.start, span.began_ns or 0, keys[span.number]) for span in spans}
+        there, numbers = np.unique(rows["episode"], return_inverse=True)
+        unknown = [number for number in there.tolist() if number not in known]
+        if unknown:
+            raise Damaged(reel.files.file, f"a note of episode {unknown[0]}, which has steps", "none")
+        origins, begins, key_of = np.array([known[number] for number in there.tolist()], np.int64).T
         flags = rows["flags"].astype(np.int64)
         groups, same = reel.groups, reel.same
         for name, flag in (("frames", _FRAME), ("observations", _OBSERVATION)):
@@ -148,19 +168,20 @@ class ReplayIndex:
             return [None] * len(texts), [None] * len(texts)
         shapes: list[int | None] = []
         values: list[str | None] = []
-        parsed = orjson.loads(b"[" + b",".join(text or b"null" for text in texts) + b"]")
+        parsed = strictjson.decode(b"[" + b",".join(text or b"null" for text in texts) + b"]")
         for text, found in zip(texts, parsed, strict=True):
-            if not isinstance(found, dict) or not found:
+            packed = _packed(list(found.values())) if isinstance(found, dict) and found else None
+            if packed is None:
                 shapes.append(None)
-                values.append(text.decode() if text else None)
+                values.append(_json(found) if text else None)
                 continue
             names = tuple(found)
             key = self._shapes.get(names)
             if key is None:
-                key = replay.shape_key(connection, orjson.dumps(names).decode())
+                key = replay.shape_key(connection, _json(names))
                 self._shapes[names] = key
             shapes.append(key)
-            values.append(orjson.dumps(list(found.values())).decode())
+            values.append(packed.decode())
         return shapes, values
 
     def close(self) -> None:
@@ -213,10 +234,8 @@ def _actions(reel: Reel, start: int, stop: int) -> list[Any]:
         found = _spelled(reel.read("actions", start, stop), kinds[0])
     else:
         columns = {kind.name.partition(".")[2]: reel.read(kind.name, start, stop).tolist() for kind in kinds}
-        plain = {name: [_text(value) for value in values] for name, values in columns.items()}
         found = [
-            strictjson.encode(strictjson.plain(dict(zip(plain, values, strict=True)))).decode()
-            for values in zip(*plain.values(), strict=True)
+            _json(dict(zip(columns, map(_texts, row), strict=True))) for row in zip(*columns.values(), strict=True)
         ]
     if present is not None:
         found = [value if there else None for value, there in zip(found, present.tolist(), strict=True)]
@@ -224,24 +243,46 @@ def _actions(reel: Reel, start: int, stop: int) -> list[Any]:
 
 
 def _spelled(values: Any, kind: ArrayKind) -> list[Any]:
-    if kind.shape == () and values.dtype.kind in "biu":
-        plain: list[Any] = values.tolist()
-        return plain
-    if kind.shape == ():
-        return [_text(value) for value in values.tolist()]
-    if values.dtype.kind in "biuf":
-        return [orjson.dumps(row, option=orjson.OPT_SERIALIZE_NUMPY).decode() for row in values]
-    return [strictjson.encode(strictjson.plain(_text(row.tolist()))).decode() for row in values]
+    sort = values.dtype.kind
+    if kind.shape == () and sort in "bi":
+        integers: list[int] = values.tolist()
+        return integers
+    if kind.shape == () and sort == "u":
+        return [value if value <= _MOST_INTEGER else str(value) for value in values.tolist()]
+    if kind.shape == () and sort == "f":
+        with np.errstate(over="ignore"):  # of more than 64 bits
+            return [None if math.isnan(value) else value for value in values.astype(np.float64).tolist()]
+    if sort not in "biuf" or values.dtype.itemsize > 8 or not values.dtype.isnative:
+        return [_json(_texts(value)) for value in values.tolist()]
+    is_finite = np.isfinite(values).reshape(len(values), -1).all(axis=1).tolist()
+    rows = np.ascontiguousarray(values)
+    return [
+        orjson.dumps(row, option=orjson.OPT_SERIALIZE_NUMPY).decode() if finite else _json(row.tolist())
+        for row, finite in zip(rows, is_finite, strict=True)
+    ]
 
 
-def _text(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return value.decode(errors="replace")
-    if isinstance(value, complex):
-        return str(value)
-    if isinstance(value, float) and math.isnan(value):
-        return None
-    return value
+def _texts(value: Any) -> Any:
+    """Turn bytes, which are texts here, into text, at any depth of lists."""
+    if isinstance(value, list):
+        return [_texts(part) for part in value]
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def _json(value: Any) -> str:
+    return strictjson.encode(strictjson.plain(value)).decode()
+
+
+def _packed(values: list[Any]) -> bytes | None:
+    """Give the values of an info as JSON; None where the view, which takes them apart, would round one of them."""
+    try:
+        data = orjson.dumps(values, option=orjson.OPT_STRICT_INTEGER)
+        if b"null" not in data:  # which may have been NaN
+            return data
+    except TypeError:  # an integer of more than 53 bits, half a character
+        if any(isinstance(value, int) and not _LEAST_INTEGER <= value <= _MOST_INTEGER for value in values):
+            return None
+    return strictjson.encode(strictjson.plain(values))
 
 
 def index_run(home: Home, run: int, run_id: str, known: Iterable[str] | None = None) -> None:
@@ -252,8 +293,16 @@ def index_run(home: Home, run: int, run_id: str, known: Iterable[str] | None = N
         run: The key of the run.
         run_id: The run.
         known: The reels, where the caller knows them already.
+
+    Raises:
+        Damaged: One of them cannot be indexed, or not all of it; all others are.
     """
+    problems: list[Damaged] = []
     for reel_id in home.layout.replay.reels_of(run_id) if known is None else known:
-        index = ReplayIndex(home, run, reel_id)
-        with contextlib.closing(index):
-            index.catch_up()
+        with contextlib.closing(ReplayIndex(home, run, reel_id)) as index:
+            try:
+                index.catch_up()
+            except Damaged as problem:
+                problems.append(problem)
+    if problems:
+        raise problems[0]

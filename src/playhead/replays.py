@@ -12,7 +12,7 @@ import numpy as np
 from playhead import disk, layout, strictjson, tape
 from playhead.catalog import replay as catalog_replay
 from playhead.catalog.replay import VIEW_COLUMNS, EpisodeRow
-from playhead.errors import BadRef, Damaged, NotFound, OutOfRange, ReadOnly, StoreLocked, WrongType
+from playhead.errors import Damaged, NotFound, OutOfRange, ReadOnly, StoreLocked, WrongType
 from playhead.home import Home
 from playhead.journal.writer import LOCK_FILE
 from playhead.lanes.arrays import sealing
@@ -20,9 +20,11 @@ from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.foreign import ForeignPart
 from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.writer import ReelWriter, forget_in_index
-from playhead.ref import FrameRef
+from playhead.ref import ROW, FrameRef, not_an_address
 from playhead.replay import FrameResolver, ReplayEpisode
 from playhead.tape import Crew
+
+_MOST_INTEGER = (1 << 63) - 1  # of SQLite; a larger one lies there as text
 
 
 def new_reel(
@@ -149,7 +151,7 @@ def checked(ref: str) -> FrameRef:
     """
     found = FrameRef.parse(ref)
     if found is None:
-        raise BadRef(f"{ref!r} is not the address of a step; one reads h5://run_id/frames/1523")
+        raise not_an_address(ref, ROW, of="step")
     return found
 
 
@@ -173,9 +175,22 @@ def _spelled(rows: Iterable[Sequence[Any]]) -> list[dict[str, Any]]:
         step["info"] = strictjson.restore(strictjson.decode(step["info"])) if step["info"] else {}
         step["terminated"], step["truncated"] = bool(step["terminated"]), bool(step["truncated"])
         if isinstance(step["action"], str):
-            step["action"] = strictjson.restore(strictjson.decode(step["action"]))
+            step["action"] = _action(step["action"])
         step["reward"] = np.nan if step["reward"] is None else step["reward"]
     return steps
+
+
+def _action(text: str) -> Any:
+    """Read an action that is no number of SQLite: JSON, or in a catalogue of an earlier version a text as it was."""
+    if text.isdecimal() and int(text) > _MOST_INTEGER:
+        return int(text)
+    if text[:1] not in ("[", "{", '"'):
+        return text
+    try:
+        found = strictjson.decode(text)
+    except strictjson.JSONDecodeError:
+        return text
+    return found if isinstance(found, str) else strictjson.restore(found)  # "NaN" is a word here
 
 
 def remove(home: Home, run_id: str) -> None:

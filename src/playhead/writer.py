@@ -40,7 +40,8 @@ class BackgroundWriter:
     """Does a piece of work again and again beside the caller's thread.
 
     The work never runs twice at once. An error is kept and raised at the next `check`; the work is tried again, and
-    `stop` does it a last time in the caller's thread, so that what still fails is raised there.
+    `stop` does it a last time in the caller's thread, so that what still fails is raised there. Where the thread itself
+    dies, every `check` says so, and nobody waits for it.
 
     Args:
         work: What to do; called every `interval` seconds. It does a small piece, and tells whether there is more.
@@ -57,11 +58,18 @@ class BackgroundWriter:
         self._called = Bell()
         self._stopping = False
         self.error: BaseException | None = None
-        self._thread = threading.Thread(target=self._loop, name=name, daemon=True)
+        self._death: BaseException | None = None
+        self._thread = threading.Thread(target=self._live, name=name, daemon=True)
 
     def start(self) -> None:
         """Begin."""
         self._thread.start()
+
+    def _live(self) -> None:
+        try:
+            self._loop()
+        except BaseException as error:  # noqa: BLE001  raised in the caller's thread by every `check`: nobody works here any more
+            self.error = self._death = error
 
     def _loop(self) -> None:
         pause = min(0.05, self._interval)  # the caller has just begun, and is busy
@@ -83,12 +91,14 @@ class BackgroundWriter:
                 return False
 
     def check(self) -> None:
-        """Raise what went wrong in the background since the last check."""
+        """Raise what went wrong in the background since the last check, and always that its thread has died."""
         if self.error is not None:
             error = self.error
             if not isinstance(error, Forked):  # of which a child hears each time
                 self.error = None
             raise error
+        if self._death is not None:
+            raise self._death.with_traceback(None)
 
     def wake(self) -> None:
         """Let the next round begin at once."""

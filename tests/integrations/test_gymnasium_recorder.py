@@ -177,7 +177,9 @@ def test_a_render_that_changes_its_size_ends_the_episode_with_a_reason(store: pl
             env.step(1)
         env.close()
     [episode] = run.episodes
-    assert (episode.length, episode.how, episode.final) == (3, "error", {})
+    assert (episode.length, episode.how) == (3, "error")
+    assert "frame" not in episode.final  # of what was seen last, all else is there
+    assert {name.partition(".")[0] for name in episode.final} == {"observation"}
 
 
 def test_a_render_that_gives_no_image_is_refused(store: playhead.Store) -> None:

@@ -150,6 +150,55 @@ def test_a_stack_that_ceases_to_be_one_is_refused_where_that_is_seen(store: play
     assert np.array_equal(episode["observation"][:].values, np.stack(script[:2]))
 
 
+class Flickers(Scripted):
+    """Shows itself, but for one moment."""
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"]}  # noqa: RUF012  as Gymnasium has it
+    render_mode = "rgb_array"
+
+    def render(self) -> Any:
+        if self._at == 4:
+            raise RuntimeError("the display is gone")
+        return np.full((8, 8, 3), self._at, np.uint8)
+
+
+def test_a_frame_that_cannot_be_rendered_costs_no_later_step(store: playhead.Store) -> None:
+    """Was a bug: every later step was refused, as one that does not go on from the one before."""
+    env_in = FrameStackObservation(Flickers(GREY, TWO, grey(*range(10))), 3)
+    with store.run("no", "frame", environment=False) as run, Recorder(env_in, run) as env:
+        env.reset()
+        for number in range(6):
+            if number == 2:
+                with pytest.raises(RuntimeError, match="display"):
+                    env.step(1)
+            else:
+                env.step(1)
+    first, second = run.episodes
+    assert (first.length, first.how, first.final["observation"][:, 0, 0].tolist()) == (3, "error", [1, 2, 3])
+    assert first["observation"].values[:, :, 0, 0].tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 2]]
+    assert second["observation"].values[:, :, 0, 0].tolist() == [[1, 2, 3], [2, 3, 4], [3, 4, 5]]
+    assert second.how == "closed"
+
+
+def test_a_stack_goes_on_after_one_that_was_refused(store: playhead.Store) -> None:
+    """What no stack can be put together over is an episode of its own: nothing is made up, and nothing is left out."""
+    stacks = [(1, 2, 3), (2, 3, 4), (3, 9, 5), (7, 8, 9), (8, 9, 10), (9, 10, 11)]
+    with store.run("no", "stack", environment=False) as run:
+        env = Recorder(Queued([np.stack(grey(*stack)) for stack in stacks]), run)
+        env.reset()
+        env.step(0)
+        with pytest.raises(WrongType, match="stack=False"):
+            env.step(1)
+        for action in (0, 1, 1):
+            env.step(action)
+        env.close()
+    before, between, after = run.episodes
+    assert before["observation"].values[:, :, 0, 0].tolist() == [[1, 2, 3], [2, 3, 4]]
+    assert ("observation" in between, between["action"].values.tolist(), between.final) == (False, [0], {})
+    assert after["observation"].values[:, :, 0, 0].tolist() == [[7, 8, 9], [8, 9, 10]]
+    assert after.final["observation"][:, 0, 0].tolist() == [9, 10, 11]
+
+
 def test_the_last_stack_is_checked_as_well(store: playhead.Store) -> None:
     script = [np.stack(grey(1, 2, 3)), np.stack(grey(2, 3, 4)), np.stack(grey(3, 9, 5))]
     env_in = Queued(script)

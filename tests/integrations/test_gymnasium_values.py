@@ -48,6 +48,9 @@ def cyclic() -> dict[str, Any]:
         ({"np": np.float32(0.5), "array": np.arange(3)}, {"np": 0.5, "array": [0, 1, 2]}),
         ({"strided": np.arange(6)[::2], "set": {4}, 7: "key"}, {"strided": [0, 2, 4], "set": [4], "7": "key"}),
         ({"inf": np.inf, "big": 1 << 70}, {"inf": np.inf, "big": 1 << 70}),
+        ({"wide": np.longdouble(0.5), "many": np.ones(2, np.longdouble)}, {"wide": 0.5, "many": [1, 1]}),
+        ({"permutations": 10**309}, {"permutations": 10**309}),
+        ({"huge": 1 << 20_000, "n": 1}, {"huge": f"0x1{'0' * 97}...{'0' * 100}", "n": 1}),
         ({"path": Path("a/b"), "bytes": b"\x00"}, {"path": "a/b", "bytes": "b'\\x00'"}),
     ],
 )
@@ -185,6 +188,31 @@ def test_a_reward_that_is_no_number_is_refused(store: playhead.Store) -> None:
         env.reset()
         with pytest.raises(WrongType, match="not None"):
             env.step(0)
+
+
+@pytest.mark.parametrize("ends", [3, 99])
+def test_a_step_without_a_reward_was_taken_all_the_same(store: playhead.Store, ends: int) -> None:
+    """Was a bug: the next row held what was seen before that step, and an end was not noticed."""
+
+    class SometimesUnpaid(Scripted):
+        def step(self, action: Any) -> Any:
+            seen, reward, *rest = super().step(action)
+            return seen, "none" if self._at == 3 else reward, *rest
+
+    script = SometimesUnpaid(LINE, TWO, line(0, 1, 2, 3), ends=ends)
+    with store.run("odd", "reward", environment=False) as run, Recorder(script, run) as env:
+        env.reset()
+        env.step(0)
+        with pytest.raises(WrongType, match="recorded as NaN"):
+            env.step(1)
+        if ends > 3:
+            env.step(1)
+    [episode] = run.episodes
+    kept = 2 if ends == 3 else 3
+    assert episode["observation"].values[:, 0].tolist() == [0, 1, 2][:kept]
+    assert episode["action"].values.tolist() == [0, 1, 1][:kept]
+    assert np.isnan(episode["reward"].values).tolist() == [False, True, False][:kept]
+    assert (episode.how, episode.final["observation"][0]) == (("terminated", 2) if ends == 3 else ("closed", 3))
 
 
 # -- all spaces ---------------------------------------------------------------------------------------------------------

@@ -149,6 +149,12 @@ class Catalogue:
         sql = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
         return {f"{row[0]} {row[1]}": f"{row[2]}: {' '.join(str(row[3]).split())}" for row in self._rows(sql)}
 
+    def versions(self, type: str, name: str) -> list[dict[str, Any]]:
+        """Give the rows of all versions of an artifact, also of purged ones."""
+        columns = _ARTIFACTS[schema.artifact_versions.name]
+        sql = f"SELECT {', '.join(columns)} FROM artifact_versions WHERE type = ? AND name = ? ORDER BY version"
+        return [dict(zip(columns, row, strict=True)) for row in self._rows(sql, type, name)]
+
     def run_dirs(self) -> dict[str, str]:
         """Give the ids of all runs with the folder of each."""
         return dict(self._rows("SELECT id, run_dir FROM runs ORDER BY id"))
@@ -160,6 +166,10 @@ class Catalogue:
     def reels(self) -> set[str]:
         """Give the ids of all reels."""
         return {reel_id for (reel_id,) in self._rows("SELECT id FROM reels")}
+
+    def steps_of_reel(self, reel_id: str) -> int:
+        """Give how many steps of a reel are indexed."""
+        return sum(steps for (steps,) in self._rows("SELECT steps FROM reels WHERE id = ?", reel_id))
 
     def has_run(self, run_id: str) -> bool:
         """Tell whether there is a row of a run."""

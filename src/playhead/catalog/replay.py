@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy.exc import IntegrityError
 
 from playhead.catalog.database import driver_rows
 from playhead.catalog.schema import info_shapes, reel_agents, reels, replay_episodes
+from playhead.errors import OutOfOrder
 
 _COLUMNS = ("episode", "agent", "step", "place", "action", "reward", "flags", "ts", "shape", "info")
 _ROWS = 400  # a statement; see `points`
@@ -45,6 +47,14 @@ class EpisodeRow(NamedTuple):
     how: str | None
     began_ns: int
     ended_ns: int | None
+
+
+class Played(NamedTuple):
+    """How much agents played."""
+
+    reels: int
+    episodes: int
+    steps: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +151,19 @@ def last_episode(connection: Connection, key: int) -> EpisodeRow | None:
 
 
 def add_steps(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert steps, each a tuple of all columns."""
+    """Insert steps, each a tuple of all columns.
+
+    Raises:
+        OutOfOrder: Two steps of an agent have one number.
+    """
     for start in range(0, len(rows), _ROWS):
         batch = rows[start : start + _ROWS]
         flat = tuple(chain.from_iterable(batch))
         statement = _INSERT_MANY if len(batch) == _ROWS else _INSERT + ",".join([_MARKS] * len(batch))
-        connection.exec_driver_sql(statement, flat)
+        try:
+            connection.exec_driver_sql(statement, flat)
+        except IntegrityError as error:
+            raise OutOfOrder(f"two steps of an episode that have the same number: {error.orig}") from error
 
 
 def shape_key(connection: Connection, names: str) -> int:
@@ -182,6 +199,16 @@ def counts(connection: Connection) -> dict[str, int]:
         select(func.count(), func.coalesce(func.sum(replay_episodes.c.steps), 0)).select_from(replay_episodes)
     ).one()
     return {"replay_episodes": found[0], "steps": found[1]}
+
+
+def played(connection: Connection, run: int) -> Played:
+    """Count what agents played in a run."""
+    of_run = reels.c.run == run
+    count = select(func.count()).select_from(replay_episodes).join(reels, reels.c.key == replay_episodes.c.reel)
+    environments, steps = connection.execute(
+        select(func.count(), func.coalesce(func.sum(reels.c.steps), 0)).where(of_run)
+    ).one()
+    return Played(environments, connection.execute(count.where(of_run)).scalar_one(), steps)
 
 
 # -- steps as the view spells them ------------------------------------------------------------------------------------

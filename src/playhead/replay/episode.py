@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,9 +21,10 @@ from playhead.lanes.arrays.rows import TERMINATED, TRUNCATED
 from playhead.lanes.arrays.sealing import episode_id
 from playhead.layout import ReplayFolder
 from playhead.replay.resimulated import Resimulation
-from playhead.replay.signals import ReelSignal
+from playhead.replay.signals import ReelSignal, texts
 from playhead.replay.stacks import final_stack
 from playhead.signal import ArraySignal, Signal
+from playhead.simulators.spaces import part_of
 
 # What a person calls one sample of an array.
 _SINGULAR = {"frames": "frame", "observations": "observation", "actions": "action"}
@@ -63,7 +65,7 @@ class ReplayEpisode(Episode):
             raise NotFound.among("episode", number, [span.number for span in spans])
         self._span: Span = spans[place]
         self._rows: NDArray[Any] | None = None
-        self._signals: Mapping[str, Signal[Any]] | None = None
+        self._signals: _Signals | None = None
 
     @property
     def id(self) -> str:
@@ -128,6 +130,9 @@ class ReplayEpisode(Episode):
     @property
     def signals(self) -> Mapping[str, Signal[Any]]:
         """The signals by name; no array is read before it is used."""
+        return self._made_signals()
+
+    def _made_signals(self) -> _Signals:
         if self._signals is None:
             self._signals = _Signals(self._reel, self._span, self.steps)
         return self._signals
@@ -166,7 +171,20 @@ class ReplayEpisode(Episode):
 
     @property
     def final(self) -> dict[str, Any]:
-        """What was seen after the last step, by the name of the signal; empty where nothing was."""
+        """What was seen after the last step, by the name of the signal; empty where nothing was.
+
+        Where several agents acted, `observation.{agent}`, and its parts `observation.{agent}.camera`.
+        """
+        agents = {part_of(agent): agent for agent in self._reel.agents}
+        found: dict[str, Any] = {}
+        for name, value in self._finals().items():
+            head, *parts = name.split(".", 2)
+            spelled = ".".join([head, *(agents.get(part, part) for part in parts[:1]), *parts[1:]])
+            found[name if spelled in found else spelled] = value
+        return found
+
+    def _finals(self) -> dict[str, Any]:
+        """Give what was seen after the last step, agents spelled as arrays are."""
         if self._span.final is None:
             return {}
         row, names = self._span.final
@@ -177,7 +195,7 @@ class ReplayEpisode(Episode):
             value = self._reel.read(name, row, row + 1, axis=FINALS)[0]
             if name in self._reel.kinds and self._reel.kind(name).stack > 1:
                 value = final_stack(self._reel, name, self._span, value)
-            found[signal_name(name)] = value
+            found[signal_name(name)] = texts(np.asarray(value))[()] if value.dtype.kind == "S" else value
         return found
 
     def _made_finals(self, names: list[str]) -> dict[str, Any]:
@@ -199,30 +217,34 @@ class ReplayEpisode(Episode):
         return make_frame_ref(self._reel.files.id, names[signal], self._span.start + step)
 
     def transition(self, step: int) -> Transition:
-        """Give one step as (s, a, r, s′, terminated, truncated); s′ of the last is the final observation, or None."""
+        """Give one step as (s, a, r, s′, terminated, truncated).
+
+        What was not recorded is None: an observation or action that the step has none of, and what was seen after the
+        last step where nobody noted it. Where several agents act, s′ is what the same agent saw at its next step.
+        """
         if not 0 <= step < self.length:
             raise OutOfRange(f"no step {step} in {self.id}: it has {self.length}")
-        row = self.steps[step]
-        after = self._part("observation", step + 1) if step + 1 < self.length else self._final_part("observation")
+        row, signals = self.steps[step], self._made_signals()
+        later = np.flatnonzero(self.steps["agent"][step + 1 :] == row["agent"])
+        is_last = not len(later)
         return Transition(
-            self._part("observation", step),
-            self._part("action", step),
+            signals.at("observation", step),
+            signals.at("action", step),
             float(row["reward"]),
-            after,
+            self._seen_last(int(row["agent"])) if is_last else signals.at("observation", step + 1 + int(later[0])),
             bool(row["flags"] & TERMINATED),
             bool(row["flags"] & TRUNCATED),
         )
 
-    def _part(self, group: str, step: int) -> Any:
-        stamp = int(self.steps["ts_ns"][step])
-        return _joined(group, {name: signal.time[stamp][0] for name, signal in self._of(group).items()})
-
-    def _final_part(self, group: str) -> Any:
-        values = {name: value for name, value in self.final.items() if _is_of(name, group)}
-        return _joined(group, values) if values else None
-
-    def _of(self, group: str) -> dict[str, Signal[Any]]:
-        return {name: signal for name, signal in self.signals.items() if _is_of(name, group)}
+    def _seen_last(self, agent: int) -> Any:
+        """Give what an agent saw after its last step; None where that is not known."""
+        finals = {name: value for name, value in self._finals().items() if _is_of(name, "observation")}
+        if agent < len(self._reel.agents):
+            mine = f"observation.{part_of(self._reel.agents[agent])}"
+            own = {name: value for name, value in finals.items() if _is_of(name, mine)}
+            if own or len(np.unique(self.steps["agent"])) > 1:
+                return _joined(mine, own) if own else None
+        return _joined("observation", finals) if finals else None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return open_episode, (self._reel.files.folder, self._reel.files.id, self.number)
@@ -302,6 +324,23 @@ class _Signals(Mapping[str, Signal[Any]]):
             whole = range(self._start, self._start + len(chosen))
             return ReelSignal(self._reel, array, whole, np.ascontiguousarray(stamps))
         return ReelSignal(self._reel, array, self._start + np.flatnonzero(chosen), stamps[chosen])
+
+    def at(self, group: str, place: int) -> Any:
+        """Give what one step has of a group, and never what another has; None where it has nothing.
+
+        Agents whose spaces differ have groups of their own, `observations_2`, of which a step has one.
+        """
+        row = self._rows[place]
+        prefix = next(prefix for prefix, agent in self._agents if agent in (None, row["agent"]))
+        there = [name for name, array in self._arrays.items() if row["has"] & self._reel.bit(self._reel.kind(array))]
+        heads = [name.partition(".")[0] for name in there]
+        numbered = re.compile(rf"{group}s_[0-9]+")
+        of_agents = [head for head in heads if numbered.fullmatch(head)] if self._reel.agents else []
+        head = next((head for head in (group, *of_agents) if head in heads), None)
+        if head is None:
+            return None
+        stamp = int(row["ts_ns"])
+        return _joined(head, {name: self[prefix + name].time[stamp][0] for name in there if _is_of(name, head)})
 
     def _names(self) -> set[str]:
         return {*self._arrays, "reward", "terminated", "truncated"}

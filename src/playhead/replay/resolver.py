@@ -16,7 +16,7 @@ from playhead import disk
 from playhead.errors import BadName, BadRef, NotFound, WrongType
 from playhead.lanes.arrays.reel import Reel
 from playhead.layout import ReplayFolder
-from playhead.ref import FrameRef
+from playhead.ref import ROW, FrameRef, not_an_address
 from playhead.replay.reader import describe, joined, names_of, read_row, take_rows
 
 _SCALARS = ("rewards", "dones")  # what lies with the steps, and not in an array of its own
@@ -68,7 +68,7 @@ class FrameResolver:
         """
         ref = frame_ref if isinstance(frame_ref, FrameRef) else FrameRef.parse(frame_ref)
         if ref is None:
-            raise BadRef(f"{frame_ref!r} is not the address of a row; one reads h5://run_id/frames/1523")
+            raise not_an_address(frame_ref, ROW, of="row")
         with self._lock:
             reel = self._reel(ref.run_id)
             if not _names(reel, ref.dataset):

@@ -45,7 +45,7 @@ class ReelSignal(Signal[Any]):
 
     def _values_at(self, positions: Positions) -> NDArray[Any]:
         values = self._read(positions)
-        return _texts(values) if self._is_text else values
+        return texts(values) if self._is_text else values
 
     def _read(self, positions: Positions) -> NDArray[Any]:
         rows = self._rows
@@ -72,7 +72,7 @@ class ReelSignal(Signal[Any]):
             return read_stacked(self._reel, self._name, row, row + 1)[0]
         value = self._reel.row(self._name, row)
         assert value is not None  # only steps that have a row are here
-        return _texts(np.asarray(value))[()] if self._is_text else value[()]
+        return texts(np.asarray(value))[()] if self._is_text else value[()]
 
 
 def open_signal(
@@ -82,7 +82,8 @@ def open_signal(
     return ReelSignal(Reel(ReplayFolder(folder).reel(reel_id)), name, rows, stamps)
 
 
-def _texts(values: NDArray[Any]) -> NDArray[Any]:
+def texts(values: NDArray[Any]) -> NDArray[Any]:
+    """Give what lies as bytes as the texts that were recorded; what is no UTF-8 is escaped, as Python writes it."""
     out = np.empty(values.shape, object)
-    out[...] = np.char.decode(values, "utf-8") if values.size else ""
+    out[...] = np.char.decode(values, "utf-8", "backslashreplace") if values.size else ""
     return out

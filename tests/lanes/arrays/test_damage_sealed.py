@@ -13,7 +13,7 @@ from zlib import crc32
 import pytest
 
 from playhead.errors import Damaged, PlayheadError, StoreTooNew
-from playhead.lanes.arrays.parts import COLUMNS
+from playhead.lanes.arrays.head import COLUMNS
 from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.sealed import SealedFile
 from tests.lanes.arrays.damage import ARRAYS, INFOS, ROWS, Lost, Victim, record, sealed

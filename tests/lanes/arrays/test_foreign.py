@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import h5py
@@ -116,6 +117,116 @@ def test_what_is_no_hdf5_file(tmp_path: Path, content: bytes) -> None:
     files.file.write_bytes(content)
     with pytest.raises(Damaged, match=r"run\.h5"):
         Reel(files)
+
+
+def test_a_dataset_that_no_array_can_be_called_is_left_alone(tmp_path: Path) -> None:
+    """Was a bug: one more dataset made the whole file damaged."""
+    more = {"my notes": np.zeros(9), "steps": np.arange(9), "playhead": np.zeros(9)}
+    reel = made(tmp_path, rewards=np.arange(4.0), actions=np.arange(4), **more)
+    assert (reel.length, list(reel.kinds)) == (4, ["actions"])
+    assert reel.read("actions", 0, 4).tolist() == [0, 1, 2, 3]
+
+
+def test_more_datasets_than_a_step_can_tell_of(tmp_path: Path) -> None:
+    """Was a bug: the seventeenth ended in an OverflowError."""
+    reel = made(tmp_path, frames=np.ones((4, 2)), **{f"more_{number:02}": np.arange(4) for number in range(20)})
+    assert len(reel.kinds) == 14  # and observations and actions, which are not here, make 16
+    assert reel.rows(0, 4)["has"].tolist() == [0b1111111111111001] * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "said"),
+    [
+        ("rewards", np.zeros((4, 2)), r"float64 of the shape \(4, 2\)"),
+        ("rewards", np.array([b"a"] * 4), r"S1"),
+        ("rewards", 1.0, r"the shape \(\)"),
+        ("dones", np.zeros((4, 1), np.bool_), r"bool of the shape \(4, 1\)"),
+    ],
+)
+def test_what_is_not_one_number_a_step_is_refused(tmp_path: Path, name: str, values: object, said: str) -> None:
+    """Was a bug: it ended in a ValueError of NumPy when a step was read."""
+    with pytest.raises(Damaged, match=f"{name} that are one number a step, found .*{said}"):
+        made(tmp_path, frames=np.zeros((4, 4, 4)), **{name: values})
+
+
+# -- files that lead to other files -------------------------------------------------------------------------------------
+
+
+def _raw(file: h5py.File, private: Path) -> None:
+    file.create_dataset("frames", (4, 10), np.uint8, external=[(str(private / "key.txt"), 0, 40)])
+
+
+def _link(file: h5py.File, private: Path) -> None:
+    file["frames"] = h5py.ExternalLink(str(private / "other.h5"), "frames")
+
+
+def _soft_link(file: h5py.File, private: Path) -> None:
+    file["group/elsewhere"] = h5py.ExternalLink(str(private / "other.h5"), "/")
+    file["frames"] = h5py.SoftLink("/group/elsewhere/frames")
+
+
+def _soft_link_to_raw(file: h5py.File, private: Path) -> None:
+    file.create_dataset("group/raw", (4, 10), np.uint8, external=[(str(private / "key.txt"), 0, 40)])
+    file["group/first"] = h5py.SoftLink("raw")
+    file["frames"] = h5py.SoftLink("group/first")
+
+
+def _virtual(file: h5py.File, private: Path) -> None:
+    layout = h5py.VirtualLayout((4, 10), np.uint8)
+    layout[:] = h5py.VirtualSource(str(private / "other.h5"), "frames", (4, 10))
+    file.create_virtual_dataset("frames", layout)
+
+
+def _virtual_within(file: h5py.File, private: Path) -> None:
+    _link(file, private)
+    file.move("frames", "hidden")
+    layout = h5py.VirtualLayout((4, 10), np.uint8)
+    layout[:] = h5py.VirtualSource(".", "hidden", (4, 10))
+    file.create_virtual_dataset("frames", layout)
+
+
+def _starts(file: h5py.File, private: Path) -> None:
+    file["episodes/starts"] = h5py.ExternalLink(str(private / "other.h5"), "frames")
+
+
+@pytest.mark.parametrize("lead", [_raw, _link, _soft_link, _soft_link_to_raw, _virtual, _virtual_within, _starts])
+def test_a_file_that_leads_to_others_is_refused(tmp_path: Path, lead: Callable[[h5py.File, Path], None]) -> None:
+    """Was a bug: a file of a stranger handed out the bytes of any file on the machine."""
+    (private := tmp_path / "private").mkdir()
+    (private / "key.txt").write_bytes(b"top secret" * 4)
+    with h5py.File(private / "other.h5", "w") as file:
+        file["frames"] = np.frombuffer(b"private!!!" * 4, np.uint8).reshape(4, 10)
+    files = reel_in(tmp_path)
+    with h5py.File(files.file, "w") as file:
+        file["rewards"] = np.zeros(4)
+        lead(file, private)
+    with pytest.raises(Damaged, match=r"expected .* in the file itself, found"):
+        Reel(files)
+
+
+def test_another_file_is_not_even_opened(tmp_path: Path) -> None:
+    """A pipe would keep who opens it waiting for ever."""
+    os.mkfifo(tmp_path / "pipe")
+    files = reel_in(tmp_path)
+    with h5py.File(files.file, "w") as file:
+        file["frames"] = h5py.ExternalLink(str(tmp_path / "pipe"), "frames")
+    script = "import sys, playhead; playhead.ReplayReader(sys.argv[1]).open()"
+    command = [sys.executable, "-c", script, str(files.file)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert f"found a link to frames in {tmp_path / 'pipe'}" in result.stderr
+
+
+def test_links_within_a_file_are_followed(tmp_path: Path) -> None:
+    files = reel_in(tmp_path)
+    with h5py.File(files.file, "w") as file:
+        file["group/inner/kept"] = np.arange(4)
+        file["group/also"] = h5py.SoftLink("inner/kept")
+        file["actions"] = h5py.SoftLink("/group/also")
+        file["frames"] = h5py.SoftLink("/nothing")
+        file["observations"] = h5py.SoftLink("/observations")
+    reel = Reel(files)
+    assert list(reel.kinds) == ["actions"]
+    assert reel.read("actions", 0, 4).tolist() == [0, 1, 2, 3]
 
 
 # -- damaged files, in a process of their own: the HDF5 library may crash over them -------------------------------------

@@ -231,6 +231,8 @@ def test_a_writer_that_has_ended_takes_nothing(tmp_path: Path, how: str) -> None
     [
         {"codec": "jpeg"}, {"level": 0}, {"level": 20}, {"codec": "gzip", "level": 10}, {"level": 1.5}, {"chunk": 0},
         {"queue": 0}, {"segment_bytes": 0}, {"interval": 0}, {"interval": -1}, {"sync": 0},
+        {"interval": float("inf")}, {"interval": 2e10}, {"interval": float("nan")}, {"interval": "1"}, {"interval": None},
+        {"sync": float("inf")}, {"sync": float("nan")}, {"sync": "1"},
     ],
     ids=str,
 )  # fmt: skip

@@ -16,6 +16,7 @@ from playhead import strictjson
 MOST_BYTES = 64 << 10
 _DEEPEST = 20
 _SHORT = 200
+_MOST_BITS = 14_000  # of an integer; Python writes 4,300 digits, and no more
 
 _short = reprlib.Repr()
 _short.maxother = _SHORT
@@ -74,12 +75,16 @@ def _shortened(value: Any) -> str:
 
 
 def _kept(value: Any, depth: int) -> Any:
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        digits = hex(value)
+        return digits if len(digits) <= _SHORT else f"{digits[: _SHORT // 2]}...{digits[-_SHORT // 2 :]}"
     if value is None or isinstance(value, (bool, int, float, str)):
         return strictjson.plain(value)
     if depth == _DEEPEST or _bytes_of(value) > MOST_BYTES:
         return _shortened(value)
     if isinstance(value, np.generic) or (hasattr(value, "tolist") and hasattr(value, "dtype")):
-        return _kept(value.tolist(), depth + 1)
+        found = value.tolist()
+        return _kept(found, depth + 1) if type(found) is not type(value) else strictjson.plain(value)
     if isinstance(value, Mapping):
         return {strictjson.plain(str(key)): _kept(item, depth + 1) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):

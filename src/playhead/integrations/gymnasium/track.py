@@ -6,6 +6,7 @@ its first step, and a reset that no step follows leaves nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -149,11 +150,12 @@ class Track:
             self._begin(stamp)
         try:
             reward = float(reward)
-        except (TypeError, ValueError) as error:
-            raise WrongType(f"the reward of a step is a number, not {reward!r}") from error
+        except (TypeError, ValueError) as error:  # the step was taken all the same, and is recorded without one
+            self.step(stamp, observation, math.nan, terminated, truncated, info, action=action, can_look=can_look)
+            raise WrongType(f"the reward of a step is a number, not {reward!r}; it was recorded as NaN") from error
         assert self.reel is not None
         packed = self._pack(info)
-        given, self._now, self._is_seen = self._now, {}, False
+        given, was_seen, self._now, self._is_seen = self._now, self._is_seen, {}, False
         if action is not None:
             given[ACTIONS] = action
         try:
@@ -161,13 +163,17 @@ class Track:
         finally:  # also where recording failed: the environment has moved on
             self._place += 1
             is_over = bool(terminated or truncated)
+            if not was_seen and self._stack is not None:  # no stack can be put together over this step
+                self.end(_ending(terminated, truncated))
             try:
                 self._see(observation, is_last=is_over, can_look=can_look)
             except BaseException as error:
+                if not self._is_seen:
+                    self._seen.restart()
                 self.fail(error)
                 raise
             if is_over:
-                self.end("terminated" if terminated else "truncated")
+                self.end(_ending(terminated, truncated))
 
     def picture(self) -> Any:
         """Give what the environment shows now: the frame that is kept for the next step, or else it is rendered."""
@@ -198,14 +204,17 @@ class Track:
     def _see(self, observation: Any, *, is_last: bool, can_look: bool) -> None:
         self._now, self._is_seen = {}, False  # until all that was seen is kept
         if observation is UNKNOWN:
+            self._seen.restart()
             return
         now: dict[str, Any] = {}
-        if self._pictures is not None and can_look and (is_last or self._place % self._every == 0):
-            now[FRAMES] = self._pictures.keep((self._look(),))
-        self._seen.keep(observation, now)
-        if self._is_frame_too and can_look and (is_last or self._place % self._every == 0):
-            now[FRAMES] = now[OBSERVATIONS]
-        self._now, self._is_seen = now, True
+        try:
+            if self._pictures is not None and can_look and (is_last or self._place % self._every == 0):
+                now[FRAMES] = self._pictures.keep((self._look(),))
+        finally:  # also where rendering failed: the next stack goes on from this one
+            self._seen.keep(observation, now)
+            if self._is_frame_too and can_look and (is_last or self._place % self._every == 0):
+                now[FRAMES] = now[OBSERVATIONS]
+            self._now, self._is_seen = now, True
 
     def _open(self) -> ReelWriter:
         depths = {} if self._stack is None else {OBSERVATIONS: self._stack.depth}
@@ -217,7 +226,7 @@ class Track:
         reel = self.reel or self._open()
         facts = {"without_reset": True} if self._facts is None else dict(self._facts)
         began = stamp if self._facts is None else self._reset_at
-        prefixes = None if self._stack is None else self._stack.prefixes
+        prefixes = None if self._stack is None or not self._is_seen else self._stack.prefixes
         try:
             reel.begin(facts, prefixes, ts_ns=began)
         except OutOfOrder:  # the clock was set back since the reel was begun
@@ -243,6 +252,10 @@ class Track:
                 f"stack={depth}: the second observation does not go on from the first, so they are no stacks of "
                 "frames, the oldest first. Pass stack=False to store them whole"
             )
+
+
+def _ending(terminated: Any, truncated: Any) -> str:
+    return "terminated" if terminated else "truncated" if truncated else "error"
 
 
 def facts_of_reset(packer: Packer, seed: Any, options: Any, info: Any) -> dict[str, Any]:

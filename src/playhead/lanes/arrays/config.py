@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 
 from playhead.errors import WrongType
 from playhead.lanes.arrays import codec
 
 SEGMENT_BYTES = 256 << 20
 SEGMENT_STEPS = 2_000_000  # of steps without large arrays; what sealing holds in memory is bounded by it
+
+_LONGEST = 10**9  # seconds; a lock cannot be waited for ten times as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,5 +51,7 @@ class ReplayConfig:
         for name in ("queue", "segment_bytes"):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
                 raise WrongType(f"{name} is a number of bytes, not {getattr(self, name)!r}")
-        if not self.interval > 0 or (self.sync is not None and not self.sync > 0):
-            raise WrongType("interval and sync are positive numbers of seconds")
+        for name, seconds in (("interval", self.interval), ("sync", self.sync)):
+            is_left_out = name == "sync" and seconds is None
+            if not is_left_out and not (isinstance(seconds, Real) and 0 < seconds <= _LONGEST):
+                raise WrongType(f"{name} is a number of seconds above 0 and up to {_LONGEST:,}, not {seconds!r}")

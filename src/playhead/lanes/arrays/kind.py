@@ -125,9 +125,14 @@ def check_name(name: str) -> str:
     Raises:
         BadName: It cannot be one.
     """
-    if not isinstance(name, str) or not _NAME.fullmatch(name) or name.partition(".")[0] in _RESERVED:
+    if not is_name(name):
         raise BadName(
             f"{name!r} cannot name an array of a replay: use letters, digits and '_', parts joined by '.', "
             f"and none of {', '.join(_RESERVED)}"
         )
     return name
+
+
+def is_name(name: object) -> bool:
+    """Tell whether an array can be called so."""
+    return isinstance(name, str) and bool(_NAME.fullmatch(name)) and name.partition(".")[0] not in _RESERVED

@@ -12,20 +12,11 @@ from numpy.typing import NDArray
 
 from playhead.errors import Damaged
 from playhead.lanes.arrays import rows
+from playhead.lanes.arrays.head import COLUMNS, FLAGS, INFO, check
 from playhead.lanes.arrays.kind import AXES, STEPS, ArrayKind
 from playhead.lanes.arrays.pieces import Piece, fill
 from playhead.lanes.arrays.rows import ROW
 from playhead.lanes.arrays.sealed import SealedFile
-
-# What a sealed file calls the fields of a step; the flags have a dataset each.
-COLUMNS = {
-    "ts_ns": "steps/ts_ns",
-    "reward": "steps/rewards",
-    "step": "steps/step_index",
-    "episode": "steps/episode",
-    "agent": "steps/agent",
-    "has": "steps/has",
-}
 
 
 class Part(ABC):
@@ -107,6 +98,9 @@ class SealedPart(Part):
 
     Args:
         file: It.
+
+    Raises:
+        Damaged: What it says of itself cannot be.
     """
 
     def __init__(self, file: SealedFile) -> None:
@@ -115,9 +109,9 @@ class SealedPart(Part):
         self.datasets = file.datasets
         self.crc = file.crc
         head = file.head
+        kinds = check(file.path, head, file.datasets)
         none = dict.fromkeys(AXES, 0)  # of those that files of earlier versions do not know
         self.bases, self.lengths = none | head["bases"], none | head["lengths"]
-        kinds = [ArrayKind.from_json(kind) for kind in head["arrays"]]
         self.kinds = {(kind.axis, kind.name): kind for kind in kinds}
         self.groups, self.agents = head["groups"], head["agents"]
         self.facts, self.notes = head["facts"], head["notes"]
@@ -141,8 +135,10 @@ class SealedPart(Part):
         found = np.empty(stop - start, ROW)
         for field, path in COLUMNS.items():
             found[field] = self._column(path, start, stop)
-        found["flags"] = self._column("steps/terminated", start, stop) * rows.TERMINATED
-        found["flags"] |= self._column("steps/truncated", start, stop).astype("u1") * rows.TRUNCATED
+        terminated, truncated = (self._column(path, start, stop).astype("u1") for path in FLAGS)
+        found["flags"] = terminated * rows.TERMINATED | truncated * rows.TRUNCATED
+        if self.agents and len(found) and found["agent"].max() >= len(self.agents):
+            raise Damaged(self.path, f"steps of {len(self.agents)} agents", f"one of agent {found['agent'].max()}")
         return found
 
     def has(self, start: int, stop: int) -> NDArray[np.uint16]:
@@ -151,7 +147,7 @@ class SealedPart(Part):
 
     def infos(self, start: int, stop: int) -> list[bytes]:
         """Give the infos of steps."""
-        found: list[bytes] = self._column("steps/info", start, stop).tolist()
+        found: list[bytes] = self._column(INFO, start, stop).tolist()
         for row, text in self._long.items():
             if start <= row < stop:
                 found[row - start] = text

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from playhead import disk
 from playhead.errors import Damaged
 from playhead.journal.writer import LOCK_FILE
-from playhead.lanes.arrays import codec, sealing
+from playhead.lanes.arrays import codec, inside, sealing
 from playhead.lanes.arrays.sealed import Foreign, SealedFile, SealedWriter, Stored
 from playhead.layout import ReelFiles
 
@@ -144,7 +144,9 @@ def _copy_rest(given: Any, made: Any, listed: set[str]) -> None:
     names: list[str] = []
     given.visit_links(names.append)  # unlike `visit`, also second names
     for name in names:
-        item = given[name]
+        item = inside.find(given, name)
+        if item is None:  # a link to nothing
+            continue
         original = first.get(h5py.h5o.get_info(item.id).addr)
         if isinstance(item, h5py.Dataset) and name not in listed:
             if original is None:

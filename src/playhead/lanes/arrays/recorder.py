@@ -34,6 +34,7 @@ _STEP_BYTES = 600  # of Python objects that one waiting step is, besides its arr
 _SMALL_INFO = 256
 _LEAST_WAITING = 4  # steps, however large
 _INTEGERS = frozenset((int, np.int64, np.int32))
+_MOST_AGENT = int(np.iinfo(rows.ROW["agent"]).max)
 
 
 class _Together(NamedTuple):
@@ -78,6 +79,7 @@ class ReelRecorder(ReelTape):
         self._kinds = begin.kinds
         self._episode = begin.episode
         self._is_open = False  # an episode is
+        self._numbers = {name: number for number, name in enumerate(self._agents)}
         self._steps_of: dict[int, int] = {}  # for each agent, the number of its next step
         self._is_timed = False  # the caller gives times
         self._stages: dict[str, Stage] = {}
@@ -445,12 +447,19 @@ class ReelRecorder(ReelTape):
             raise OutOfOrder(f"step {step} comes behind step {self._steps_of[agent] - 1} of this episode")
 
     def _agent(self, name: str) -> int:
-        if not isinstance(name, str) or not name:
-            raise WrongType(f"an agent is named by a text, not {name!r}")
-        if name not in self._agents:
+        number = self._numbers.get(name) if isinstance(name, str) else None
+        return self._new_agent(name) if number is None else number
+
+    def _new_agent(self, name: str) -> int:
+        if not isinstance(name, str) or not name or not _can_be_written(name):
+            raise WrongType(f"an agent is named by a text of whole characters without U+0000, not {name!r}")
+        if len(self._agents) > _MOST_AGENT:
+            raise WrongType(f"a replay holds at most {_MOST_AGENT + 1:,} agents; {name!r} is one too many")
+        if name not in self._agents:  # else a signal's exception came before the last line here
             self._agents.append(name)
             self._note({"agent": name})
-        return self._agents.index(name)
+        self._numbers[name] = number = self._agents.index(name)
+        return number
 
     def _take_up(self, names: tuple[str, ...], arrays: Mapping[str, Any]) -> _Together:
         """Take up the arrays of a step that are new; those of one group come together, or not at all.
@@ -544,3 +553,11 @@ class ReelRecorder(ReelTape):
         """Let go in a forked child, where another thread of the parent may have held the lock."""
         self._lock, self._adding = threading.RLock(), threading.RLock()
         super().disown()
+
+
+def _can_be_written(text: str) -> bool:
+    """Tell whether a text can lie in HDF5 and in UTF-8."""
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:  # half a character
+        return False

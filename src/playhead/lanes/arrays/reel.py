@@ -531,7 +531,7 @@ def _opened(files: ReelFiles) -> list[Part]:
     except FileNotFoundError:
         return []
     except Foreign:
-        return [ForeignPart(files.file)]
+        return [ForeignPart(files.file, files.episodes)]
     if "parts" not in file.head:
         return [SealedPart(file)]
     also = file.head.get("also", ())

@@ -76,4 +76,48 @@ def unpack(payload: Any) -> Block:
         infos.append(bytes(data[at : at + length]))
         at += length
     noted = bytes(data[at : at + noted_size])
-    return Block(first, rows, infos, strictjson.decode(noted) if noted else [])
+    notes = strictjson.decode(noted) if noted else []
+    if not are_notes(notes):
+        raise codec.Malformed(f"{repr(notes)[:200]} are no notes of episodes")
+    return Block(first, rows, infos, notes)
+
+
+# -- what may be noted ------------------------------------------------------------------------------------------------
+
+_MOST = 1 << 62
+_KINDS = ("begin", "end", "keyframe")
+_RARE = ("finals", "prefixes", "keyframes")
+
+
+def is_count(value: Any) -> bool:
+    """Tell whether a value is a whole number from 0 on that positions can be counted with."""
+    return type(value) is int and 0 <= value < _MOST
+
+
+def is_text_list(value: Any) -> bool:
+    """Tell whether a value is a list of texts."""
+    return type(value) is list and all(type(item) is str for item in value)
+
+
+def are_notes(value: Any) -> bool:
+    """Tell whether a value can be the notes of a reel; kinds of notes that are not known here are no reason against."""
+    return type(value) is list and all(map(_is_note, value))
+
+
+def _is_note(note: Any) -> bool:
+    if type(note) is not dict:
+        return False
+    kind = next((kind for kind in _KINDS if kind in note), None)
+    if kind is None:
+        return all(type(note[name]) is str for name in ("agent", "group") if name in note)
+    has_rare = any(axis in note for axis in _RARE)
+    return (
+        is_count(note[kind])
+        and is_count(note.get("row"))
+        and all(is_count(note[axis]) for axis in _RARE if axis in note)
+        and (not has_rare or is_text_list(note.get("arrays")))
+        and (kind != "keyframe" or "keyframes" in note)
+        and (kind != "end" or type(note.get("how")) is str)
+        and (note.get("ns") is None or (type(note["ns"]) is int and -_MOST * 2 <= note["ns"] < _MOST * 2))
+        and type(note.get("facts", {})) is dict
+    )

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from playhead import disk, strictjson
 from playhead.errors import Damaged, StoreTooNew
 from playhead.lanes.arrays import codec
+from playhead.lanes.arrays.head import check_described
 from playhead.lanes.arrays.pieces import Gone, Piece
 
 VERSION = 1
@@ -271,7 +272,7 @@ def _crc_of_rest(read: Callable[[int, int], bytes], tables: Iterable[NDArray[Any
     chunks = sorted((offset, size) for table in tables for offset, size, _ in table.tolist() if size)
     crc, at = 0, 0
     for offset, size in [*chunks, (end, 0)]:
-        for start in range(at, offset, _BLOCK):
+        for start in range(at, min(offset, end), _BLOCK):
             crc = crc32(read(start, min(_BLOCK, offset - start)), crc)
         at = max(at, offset + size)
     return crc
@@ -401,7 +402,7 @@ class SealedFile:
             Damaged: They are not those that were written.
         """
         with self._opened() as fd:
-            data = os.pread(fd, size, offset)
+            data = os.pread(fd, size, offset) if offset + size <= self._end else b""
         if len(data) != size or (found := crc32(data)) != crc:
             was = f"CRC {found:08x}" if len(data) == size else "the end of the file"
             raise Damaged(self.path, f"a chunk of {path} with CRC {crc:08x} at byte {offset}", was)
@@ -411,9 +412,12 @@ class SealedFile:
 def _unpacked(whole: bytes) -> tuple[dict[str, Any], dict[str, Stored]]:
     (text_size,) = struct.unpack_from("<I", whole)
     head = strictjson.decode(whole[4 : 4 + text_size])
+    if not isinstance(head, dict) or not all(_are_crcs(head.get(name, [])) for name in ("parts", "also")):
+        raise ValueError(f"{repr(head)[:200]} is not what a file says of itself")
     at = 4 + text_size
     datasets = {}
     for found in head.pop("datasets"):
+        check_described(found)
         count = -(-found["rows"] // found["chunk"])
         table = np.frombuffer(whole, _CHUNK, count, at)
         at += table.nbytes
@@ -426,6 +430,10 @@ def _unpacked(whole: bytes) -> tuple[dict[str, Any], dict[str, Stored]]:
             table,
         )
     return head, datasets
+
+
+def _are_crcs(value: Any) -> bool:
+    return isinstance(value, list) and all(type(crc) is int for crc in value)
 
 
 class Foreign(Damaged):

@@ -17,15 +17,17 @@ from playhead import clock, disk, strictjson
 from playhead.errors import Damaged, NotFound
 from playhead.journal.segment import path_of
 from playhead.lanes.arrays import codec, rows
+from playhead.lanes.arrays.head import COLUMNS, FLAGS, INFO
 from playhead.lanes.arrays.kind import AXES, GROUPS, STEPS, ArrayKind
 from playhead.lanes.arrays.live import Following, LivePart
-from playhead.lanes.arrays.parts import COLUMNS, Part, SealedPart
+from playhead.lanes.arrays.parts import Part, SealedPart
 from playhead.lanes.arrays.pieces import fill
 from playhead.lanes.arrays.reel import Reel, find_spans
 from playhead.lanes.arrays.sealed import OURS, SealedFile, SealedWriter
 from playhead.layout import ReelFiles
 
 _LONG = 1024  # bytes of an info
+_FEW_AGENTS = 4000  # of which an attribute holds 16 bytes each
 
 CONTRACT = "1.0"  # the form of the file that other programs know
 
@@ -205,16 +207,24 @@ def _put_steps(writer: SealedWriter, steps: NDArray[Any], part: LivePart) -> dic
     writer.put("dones", done)
     for field, path in COLUMNS.items():
         writer.put(path, np.ascontiguousarray(steps[field]))
-    writer.put("steps/terminated", steps["flags"] & rows.TERMINATED != 0)
-    writer.put("steps/truncated", steps["flags"] & rows.TRUNCATED != 0)
+    for path, flag in zip(FLAGS, (rows.TERMINATED, rows.TRUNCATED), strict=True):
+        writer.put(path, steps["flags"] & flag != 0)
     writer.file["steps/has"].attrs["groups"] = part.groups
-    writer.file["steps/agent"].attrs["names"] = part.agents
+    _put_agents(writer, part.agents)
     span = part.span()
     infos = part.infos(span.start, span.stop)
     long = _long_infos(infos)
     short = [b"" if place in long else info for place, info in enumerate(infos)] if long else infos
-    writer.put_texts("steps/info", short)
+    writer.put_texts(INFO, short)
     return {str(span.start + place): info.decode() for place, info in long.items()}
+
+
+def _put_agents(writer: SealedWriter, names: list[str]) -> None:
+    """Write the names of agents: into an attribute, which HDF5 gives 64 KiB, or into a dataset where they are many."""
+    if len(names) <= _FEW_AGENTS:
+        writer.file["steps/agent"].attrs["names"] = names
+    else:
+        writer.put_texts(_AGENTS, [name.encode() for name in names])
 
 
 def _long_infos(infos: Sequence[bytes]) -> dict[int, bytes]:
@@ -295,7 +305,7 @@ def write_view(files: ReelFiles, count: int, *, also: Sequence[int] = ()) -> Non
                 rows_of_all = sum(part.lengths[kind.axis] for part in parts)
                 writer.file.create_dataset(kind.path, (rows_of_all, *kind.shape), kind.dtype)
         writer.file["steps/has"].attrs["groups"] = max((part.groups for part in parts), key=len)
-        writer.file["steps/agent"].attrs["names"] = max((part.agents for part in parts), key=len)
+        _put_agents(writer, max((part.agents for part in parts), key=len))
         spans = find_spans(parts)
         writer.put("episodes/starts", np.array([span.start for span in spans], np.int64))
         writer.put("episodes/lengths", np.array([span.length for span in spans], np.int64))
@@ -310,7 +320,8 @@ def write_view(files: ReelFiles, count: int, *, also: Sequence[int] = ()) -> Non
             part.close()
 
 
-_OF_A_FILE = ("episodes/starts", "episodes/lengths")
+_AGENTS = "steps/agent_names"
+_OF_A_FILE = ("episodes/starts", "episodes/lengths", _AGENTS)
 
 
 def _join(writer: SealedWriter, files: ReelFiles, path: str, parts: Sequence[SealedPart]) -> None:
