@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import struct
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import ale_py
@@ -16,6 +21,7 @@ import playhead
 from playhead import clock, disk, live
 from playhead.integrations.gymnasium import Recorder, VectorRecorder
 from playhead.lanes.live import segments
+from playhead.process import Process
 
 gymnasium.register_envs(ale_py)
 
@@ -160,6 +166,59 @@ def test_no_room_ends_the_show_and_not_the_training(store: playhead.Store) -> No
         play(env, 20)
         env.close()
     assert sum(len(episode["reward"]) for episode in store.runs[run.id].episodes) == 21
+
+
+def test_a_name_that_cannot_be_ends_the_show_and_not_the_training(
+    store: playhead.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segments, "FOLDER", Path("/proc/version"))  # a file, in which no names can be
+    with store.run("here", "now", environment=False) as run:
+        env = Recorder(Counting(), run, live=True)
+        env.reset()
+        with pytest.warns(RuntimeWarning, match="nothing is shown live any more"):
+            play(env, 1)
+        play(env, 20)
+        env.close()
+    assert sum(len(episode["reward"]) for episode in store.runs[run.id].episodes) == 21
+
+
+@pytest.fixture
+def hostile() -> Iterator[Any]:
+    """Gives what puts a ring of a stranger there, whose newest frame may never be whole."""
+    path = segments.FOLDER / f"{segments.PREFIX}hostile-{os.getpid()}"
+
+    def put(width: int, height: int, sequence: int, metadata: bytes) -> None:
+        frame = width * height * 3
+        slot = 16 + frame + 512
+        with open(path, "wb") as file:
+            file.truncate(80 + 2 * slot)  # of which nothing takes memory
+            sizes = 2, slot, slot - 16, width, height, 3, zlib.crc32(b"RGB")
+            file.write(struct.pack("<4s9I2Q3d", b"FLAN", 1, 0, *sizes, 1, 0, 0, 0, 0))
+            file.write(struct.pack("<Q2I", sequence, frame, len(metadata)))
+            file.seek(96 + frame)
+            file.write(metadata)
+
+    yield put
+    path.unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("number", ["1e999", "1e308", "-1", "9" * 400])
+@pytest.mark.parametrize("size", [8, 4096])
+@pytest.mark.parametrize("sequence", [3, 4])
+def test_a_strangers_ring_neither_ends_nor_stalls_a_training(
+    number: str, size: int, sequence: int, hostile: Any, store: playhead.Store
+) -> None:
+    place = Process.current().place
+    about = f'{{"writer":{{"pid":{number},"started":{number},"place":"{place}","hostname":"x"}}}}'
+    hostile(size, size, sequence, about[:512].encode())
+    with store.run("here", "now", environment=False) as run:
+        env = Recorder(Counting(), run, live=True)
+        env.reset()
+        began = time.process_time_ns()
+        play(env, 1)
+        assert time.process_time_ns() - began < clock.SECOND // 2
+        assert shown(run.id).metadata.step == 1
+        env.close()
 
 
 def test_who_does_not_ask_publishes_nothing(store: playhead.Store) -> None:

@@ -115,6 +115,116 @@ def test_an_action_that_would_be_rounded_is_refused(store: Store) -> None:
         env.close()
 
 
+SINGLE = spaces.Box(-1, 1, (1,), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("space", "good", "bad"),
+    [
+        (spaces.Dict(push=SINGLE, n=spaces.Discrete(3)), {"push": [0.5], "n": 2}, {"push": np.array([0.1]), "n": 2}),
+        (spaces.Tuple([SINGLE, spaces.Discrete(3)]), (np.array([0.5]), 1), (np.array([0.1]), 1)),
+        (spaces.Dict(deep=spaces.Dict(push=SINGLE)), {"deep": {"push": [1]}}, {"deep": {"push": [0.1]}}),
+        (spaces.Box(-1, 1, (), np.float32), np.float64(0.5), np.float64(0.1)),
+        (spaces.Box(-1, 1, (), np.float32), 0.25, 0.1),
+        (spaces.Box(-1, 1, (1,), np.float16), np.array([0.5], np.float32), np.array([0.1], np.float32)),
+        (SINGLE, np.array([np.nan]), np.array([0.1])),
+    ],
+)
+def test_parts_of_actions_that_would_be_rounded_are_refused(space: Any, good: Any, bad: Any, store: Store) -> None:
+    class Arm(Maze):
+        def __init__(self) -> None:
+            super().__init__()
+            self.action_space = space
+
+        def step(self, action: Any) -> Any:
+            return super().step(1)
+
+    with store.run("a", "arm", environment=False) as run, Recorder(Arm(), run, frames="resimulate") as env:
+        env.reset(seed=0)
+        with pytest.raises(WrongType, match=r"actions.*digits are lost"):
+            env.step(bad)
+        env.step(good)
+    assert run.episodes[0].length == 1
+
+
+def test_a_tensor_that_would_be_rounded_is_refused(store: Store) -> None:
+    torch = pytest.importorskip("torch")
+    with store.run("a", "pendulum", environment=False) as run:
+        env = Recorder(gymnasium.make("Pendulum-v1", render_mode="rgb_array"), run, frames="resimulate")
+        env.reset(seed=0)
+        with pytest.raises(WrongType, match="float32"):
+            env.step(torch.tensor([0.1], dtype=torch.float64))
+        env.close()
+
+
+class Walls(Maze):
+    """A maze whose state is as large as a reset asks for."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        found = super().reset(seed=seed)
+        self.walls = self.np_random.integers(0, 9, (options or {}).get("size", 10))
+        return found
+
+    def get_state(self) -> Any:
+        return super().get_state() | {"walls": self.walls}
+
+    def set_state(self, state: Any) -> None:
+        super().set_state(state)
+        self.walls = state["walls"]
+
+    def render(self) -> Any:
+        return super().render() + np.uint8(self.walls.sum() % 256)
+
+
+def play_walls(run: Any, **options: Any) -> list[list[Any]]:
+    seen = []
+    with Recorder(Walls(), run, keyframe_every=4, **options) as env:
+        for number, size in enumerate((10, 10, 900, 10, 9000)):
+            env.reset(seed=number, options={"size": size})
+            seen.append([])
+            for _ in range(10):
+                seen[-1].append(env.render())
+                env.step(0)
+    return seen
+
+
+def test_a_larger_state_at_a_reset_begins_another_reel(store: Store) -> None:
+    with store.run("a", "walls", run_id="walls", environment=False) as run:
+        seen = play_walls(run, frames="resimulate")
+    episodes = run.episodes
+    assert [episode.reel.files.id for episode in episodes] == ["walls", "walls", "walls.1", "walls.1", "walls.2"]
+    for episode, frames in zip(episodes, seen, strict=True):
+        resimulate(episode, Walls)
+        assert_same(episode["frame"].values, np.stack(frames))
+        assert verify_replay(episode) == []
+
+
+def test_a_run_that_is_resumed_goes_on_with_the_reel_that_has_room(store: Store) -> None:
+    with store.run("a", "walls", run_id="walls", environment=False) as run:
+        play_walls(run, frames="resimulate")
+    with store.run("a", "walls", run_id="walls", resume=True, environment=False) as run:
+        with Recorder(Walls(), run, frames="resimulate", keyframe_every=4) as env:
+            for number, size in enumerate((850, 20, 8800)):
+                env.reset(seed=number, options={"size": size})
+                env.step(0)
+    reels = [episode.reel.files.id for episode in run.episodes]
+    assert sorted(reels) == ["walls"] * 2 + ["walls.1"] * 4 + ["walls.2"] * 2
+    for episode in run.episodes:
+        resimulate(episode, Walls)
+        assert verify_replay(episode) == []
+
+
+def test_a_larger_state_is_converted_into_another_reel(store: Store) -> None:
+    with store.run("a", "walls", environment=False) as stored:
+        seen = play_walls(stored)
+    with store.run("a", "made", environment=False) as made:
+        done = to_resimulated(list(stored.episodes), made, make=Walls, keyframe_every=4)
+    assert (done.episodes, done.steps) == (5, 50)
+    assert len({episode.reel.files.id for episode in made.episodes}) == 3
+    for episode, frames in zip(made.episodes, seen, strict=True):
+        assert_same(resimulate(episode, Walls)["frame"].values, np.stack(frames))
+
+
 def test_one_environment_recorded_in_two_sittings(store: Store) -> None:
     with store.run("a", "b", run_id="two", environment=False) as run:
         first = record(run, game("Pong"), 40)

@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
@@ -71,6 +72,20 @@ class TestGolden:
             "h5://run_disc/frames/0",
             "h5://run_disc/frames/1",
         ]
+
+    def test_a_file_without_episodes_has_those_of_the_database(self, store: playhead.Store, tmp_path: Path) -> None:
+        source = shutil.copytree(GOLDEN, tmp_path / "golden")
+        for path in (source / "replay" / "run_disc.h5", source / "replay"):
+            path.chmod(0o755)
+        with h5py.File(source / "replay" / "run_disc.h5", "a") as file:
+            del file["episodes"]  # as its sink leaves it
+        mosaic.migrate(source / "telemetry.sqlite", store)
+        episodes = store.runs["run_disc"].episodes
+        assert [(one.length, one.how) for one in episodes] == [(25, "terminated"), (35, "closed")]
+        assert episodes[0].static["episode_id"] == "run_disc-ep0000"
+        assert episodes[0]["reward"].values.tolist() == [step / 2 for step in range(25)]
+        assert [values.max() for values in episodes[1]["observation"].values] == list(range(25, 60))
+        assert np.array_equal(store.resolve("h5://run_disc/frames/25"), episodes[1]["frame"].values[0])
 
     def test_compacting_the_samples_keeps_all_but_the_arrays(self, store: playhead.Store, tmp_path: Path) -> None:
         source = shutil.copytree(GOLDEN, tmp_path / "golden") / "telemetry.sqlite"
@@ -239,6 +254,79 @@ def test_a_ref_without_its_file_is_told_of(database: MosaicDatabase, store: play
     assert store.runs["run_a"].episodes[0]["reward"].values.tolist() == [0]
 
 
+def filed(database: MosaicDatabase, episodes: dict[str, list[int]]) -> None:
+    """Write a replay file of ten steps, and a database that says which of them belong to which episode."""
+    folder = database.path.parent / "replay"
+    folder.mkdir()
+    replay_file(folder / "run_a.h5", 10)
+    for episode, places in episodes.items():
+        for index, place in enumerate(places):
+            is_last = index == len(places) - 1
+            database.step(episode, index, frame_ref=f"h5://run_a/frames/{place}", truncated=int(is_last), game_id="G-1")
+
+
+def test_a_replay_file_that_leads_to_another_is_not_adopted(database: MosaicDatabase, store: playhead.Store) -> None:
+    """Was a bug: the page then showed whatever file a stranger had named."""
+    filed(database, {})
+    folder = database.path.parent / "replay"
+    (folder.parent / "key.txt").write_bytes(b"top secret" * 4)
+    with h5py.File(folder / "run_b.h5", "w") as file:
+        file["rewards"] = np.zeros(4)
+        file.create_dataset("frames", (4, 10), np.uint8, external=[(str(folder.parent / "key.txt"), 0, 40)])
+    report = mosaic.migrate(database.close(), store)
+    assert report.files == 1
+    assert "run_b.h5" in str(report)
+    assert "frames in the file itself" in str(report)
+    assert not (store.path / "replay" / "run_b.h5").exists()
+
+
+def test_a_replay_file_has_the_episodes_of_the_database(database: MosaicDatabase, store: playhead.Store) -> None:
+    filed(database, {"run_a-ep0000": [0, 1, 2], "run_a-ep0001": [3, 4, 5, 6], "run_a-ep0002": [7, 8]})
+    mosaic.migrate(database.close(), store)
+    episodes = store.runs["run_a"].episodes
+    assert [one.length for one in episodes] == [3, 4, 2, 1]
+    assert [one.how for one in episodes] == ["truncated", "truncated", "truncated", "closed"]
+    names = [one.static.get("episode_id") for one in episodes]
+    assert names == ["run_a-ep0000", "run_a-ep0001", "run_a-ep0002", None]
+    assert episodes[1].static["game_id"] == "G-1"
+    assert episodes[1]["reward"].values.tolist() == [1.5, 2.0, 2.5, 3.0]
+    assert np.array_equal(episodes[1]["frame"].values, [picture_of(place) for place in range(3, 7)])
+    assert np.array_equal(store.resolve("h5://run_a/frames/5"), picture_of(5))
+    found = store.sql("SELECT episode_id, step_index, frame_ref FROM steps WHERE run_id = 'run_a' ORDER BY frame_ref")
+    assert [(row["step_index"], row["frame_ref"]) for row in found.to_pylist()][3:5] == [
+        (0, "h5://run_a/frames/3"),
+        (1, "h5://run_a/frames/4"),
+    ]
+    with playhead.ReplayReader(store.path / "replay" / "run_a.h5") as reader:
+        assert (reader.num_episodes, reader.get_episode(1)["start_step"]) == (4, 3)
+    before = [one.length for one in episodes]
+    store.close()
+    playhead.rebuild(store.path)
+    with playhead.open(store.path) as again:
+        assert [one.length for one in again.runs["run_a"].episodes] == before
+
+
+def test_episodes_that_lie_mixed_in_a_file_stay_as_the_file_has_them(
+    database: MosaicDatabase, store: playhead.Store
+) -> None:
+    filed(
+        database, {"run_a-ep0000": [0, 2, 4], "run_a-ep0001": [1, 3, 5], "run_a-ep0002": [6, 7], "run_a-ep0003": [9, 8]}
+    )
+    report = mosaic.migrate(database.close(), store)
+    assert report.is_complete
+    assert [one.length for one in store.runs["run_a"].episodes] == [6, 2, 2]
+    assert store.runs["run_a"].episodes[1].static["episode_id"] == "run_a-ep0002"
+
+
+def test_purging_a_run_leaves_nothing_of_its_file(database: MosaicDatabase, store: playhead.Store) -> None:
+    filed(database, {"run_a-ep0000": [0, 1, 2]})
+    mosaic.migrate(database.close(), store)
+    assert (store.path / "replay" / "run_a" / "episodes.json").exists()
+    store.runs["run_a"].delete()
+    store.runs.deleted["run_a"].purge()
+    assert not list((store.path / "replay").glob("run_a*"))
+
+
 def test_steps_in_a_replay_file_are_not_doubled(database: MosaicDatabase, store: playhead.Store) -> None:
     folder = database.path.parent / "replay"
     folder.mkdir()
@@ -281,6 +369,44 @@ def test_a_second_time_skips_and_says_what_changed(database: MosaicDatabase, sto
     assert [(report.imported, report.present) for report in (first, second, third)] == [(1, 0), (0, 1), (0, 1)]
     assert (second.is_complete, third.is_complete) == (True, False)
     assert "has changed since it was imported" in third.differing[0].reason
+
+
+def test_a_step_beyond_all_times_is_named_and_the_other_runs_are_taken_over(
+    database: MosaicDatabase, store: playhead.Store
+) -> None:
+    database.episode("run_a-ep0000", 2)
+    database.step("run_a-ep0000", 2, timestamp="9999-12-31T00:00:00", observation=blob([1, 2, 3]))
+    database.episode("run_b-ep0000", 3)
+    database.episode("run_c-ep0000", 2)
+    path = database.close()
+    surveyed = mosaic.survey(path, store)
+    report = mosaic.migrate(path, store)
+    for found in (surveyed, report):
+        assert (found.imported, found.is_complete) == (2, False)
+        (refused,) = found.refused
+        assert refused.run == "run_a"
+        assert "step 2 of run_a-ep0000" in refused.reason
+        assert "9999-12-31" in refused.reason
+    assert sorted(run.id for run in store.runs) == ["run_b", "run_c"]
+
+
+def test_times_that_run_over_their_end_are_named(database: MosaicDatabase, store: playhead.Store) -> None:
+    for index in range(2000):  # the last moment there is, again and again: each step is a nanosecond later
+        database.step("run_a-ep0000", index, timestamp="2262-04-11T23:47:16.854775", observation=blob([1, 2, 3]))
+    database.episode("run_b-ep0000", 3)
+    report = mosaic.migrate(database.close(), store)
+    (refused,) = report.refused
+    assert "step 808 of run_a-ep0000" in refused.reason
+    assert [run.id for run in store.runs] == ["run_b"]
+
+
+def test_an_episode_noted_beyond_all_times_is_taken_over(database: MosaicDatabase, store: playhead.Store) -> None:
+    database.episode("run_a-ep0000", 2)
+    database.connection.execute("UPDATE episodes SET timestamp = '9999-12-31T00:00:00'")
+    database.insert("run_status", {"run_id": "run_a", "status": "deleted", "deleted_at": "9999-12-31T00:00:00"})
+    report = mosaic.migrate(database.close(), store)
+    assert (report.imported, report.refused) == (1, [])
+    assert store.runs.deleted["run_a"]["episode/return"].values.tolist() == [1.5]
 
 
 def test_a_survey_writes_nothing(database: MosaicDatabase, tmp_path: Path) -> None:

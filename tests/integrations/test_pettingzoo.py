@@ -266,6 +266,133 @@ def test_an_illegal_move_ends_the_game_and_is_recorded(store: playhead.Store) ->
     assert episode.how == "terminated"
 
 
+class Table(AECEnv):
+    """Turns in an order that the caller chooses; what is seen is the number of the turn."""
+
+    metadata: ClassVar = {"name": "table_v0"}
+    render_mode = "rgb_array"
+    possible_agents: ClassVar = ["dealer", "ann", "bob"]
+
+    def __init__(self, order: list[str], fails_at: int | None = None) -> None:
+        super().__init__()
+        self.order, self.fails_at = order, fails_at
+
+    def observation_space(self, agent: str) -> spaces.Space:
+        return spaces.Discrete(10_000)
+
+    def action_space(self, agent: str) -> spaces.Space:
+        return spaces.Discrete(10_000)
+
+    def reset(self, seed: int | None = None, options: Any = None) -> None:
+        self.now = 0
+        self.agents = list(self.possible_agents)
+        self.rewards, self._cumulative_rewards = (dict.fromkeys(self.agents, 0.0) for _ in range(2))
+        self.terminations, self.truncations = (dict.fromkeys(self.agents, False) for _ in range(2))
+        self.infos = {agent: {} for agent in self.agents}
+        self.agent_selection = self.order[0]
+
+    def observe(self, agent: str) -> int:
+        return self.now
+
+    def step(self, action: int) -> None:
+        if self.now == self.fails_at:
+            raise RuntimeError("the table broke")
+        self._cumulative_rewards[self.agent_selection] = 0
+        for agent in self.agents:
+            self._cumulative_rewards[agent] += 1
+        self.now += 1
+        self.agent_selection = self.order[self.now % len(self.order)]
+
+    def render(self) -> np.ndarray:
+        return np.full((4, 4, 3), self.now % 256, np.uint8)
+
+
+def test_turns_that_wait_are_recorded_when_the_environment_raises(store: playhead.Store) -> None:
+    with store.run("table", "broken") as run:
+        env = AECRecorder(Table(["ann", "bob", "dealer"], fails_at=5), run)
+        env.reset()
+        with pytest.raises(RuntimeError, match="broke"):
+            for number in range(10):
+                env.step(100 + number)
+        env.reset()
+        env.step(7)
+        env.close()
+    broken, after = run.episodes
+    assert (broken.length, broken.how, after.length, after.how) == (5, "error", 1, "closed")
+    assert broken["ann.action"].values.tolist() == [100, 103]
+    assert broken["bob.action"].values.tolist() == [101, 104]
+    assert broken["dealer.action"].values.tolist() == [102]
+    assert broken["bob.reward"].values.tolist() == [3, 1]  # of the last, what it got so far
+    assert broken.static["error"]["message"] == "the table broke"
+
+
+def test_an_agent_that_waits_for_ever_holds_nobody_back(store: playhead.Store) -> None:
+    order = ["dealer", *["ann", "bob"] * 400, "dealer", "ann", "ann"]
+    with store.run("table", "long") as run:
+        env = AECRecorder(Table(order), run)
+        env.reset()
+        most = 0
+        for number in range(len(order) - 1):
+            env.step(number)
+            most = max(most, len(env._turns) + len(env._late))
+        env.close()
+    assert most < 300
+    (episode,) = run.episodes
+    assert episode.length == len(order) - 1
+    assert episode["dealer.action"].values.tolist() == [0, 801]
+    assert episode["dealer.reward"].values.tolist() == [801, 2]  # all that it got until its next turn
+    assert episode["ann.action"].values.tolist() == [n for n, agent in enumerate(order[:-1]) if agent == "ann"]
+    assert episode["dealer.frame"].values[:, 0, 0, 0].tolist() == [0, 801 % 256]
+    assert np.all(np.diff(episode.steps["ts_ns"].astype(np.int64)) > 0)
+
+
+def test_many_agents_in_turn_are_recorded_in_their_order(store: playhead.Store) -> None:
+    names = [f"agent_{number}" for number in range(300)]
+
+    class Crowd(Table):
+        possible_agents: ClassVar = names
+
+    with store.run("table", "crowd") as run:
+        env = AECRecorder(Crowd(names), run)
+        env.reset()
+        for number in range(700):
+            env.step(number)
+        env.close()
+    (episode,) = run.episodes
+    assert episode.steps["step"].tolist() == list(range(700))
+
+
+@pytest.mark.parametrize(
+    "names", [("red/1", "red/2"), ("a.b", "a"), ("ü", "日本"), ("a b", "%"), ("observations", "final"), (0, 1)]
+)
+def test_what_agents_saw_last_is_found_by_their_names(names: tuple[Any, Any], store: playhead.Store) -> None:
+    class Pair(Meeting):
+        possible_agents: ClassVar = list(names)
+
+        def observation_space(self, agent: Any) -> spaces.Space:
+            return spaces.Box(-1000, 1000, (2,), np.float32)
+
+    with store.run("pair", "named") as run:
+        env = ParallelRecorder(Pair([{names[0]: "", names[1]: ""}, {names[0]: "dead", names[1]: "cut"}]), run)
+        env.reset()
+        while env.agents:
+            env.step(dict.fromkeys(env.agents, 0))
+        env.close()
+    (episode,) = run.episodes
+    for place, name in enumerate(names):
+        assert episode.final[f"observation.{name}"].tolist() == [20 + place] * 2
+        assert episode.transition(2 + place).next_observation.tolist() == [20 + place] * 2
+
+
+@pytest.mark.parametrize("names", [("", "z"), (0, "0")])
+def test_agents_without_a_name_of_their_own_are_refused_at_the_reset(names: Any, store: playhead.Store) -> None:
+    class Pair(Meeting):
+        possible_agents: ClassVar = list(names)
+
+    with store.run("pair", "unnamed") as run, pytest.raises(WrongType, match="name of its own"):
+        ParallelRecorder(Pair([dict.fromkeys(names, "")]), run).reset()
+
+
 def test_frames_are_rendered_where_the_environment_can(store: playhead.Store) -> None:
     from pettingzoo.classic.rps import rps
 

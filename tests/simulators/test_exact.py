@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,9 @@ from playhead.lanes.keyframes import tree
 from playhead.simulators import find
 from playhead.simulators.making import started
 from tests.simulators.playing import Maze, game
+from tests.simulators.rendering import CANNOT
 
+ROOT = Path(__file__).parents[2]
 CLASSIC = ("CartPole-v1", "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1")
 WORLDS = ("Ant-v5", "HalfCheetah-v5", "Humanoid-v5", "Hopper-v5", "InvertedPendulum-v5", "Pusher-v5", "Reacher-v5")
 
@@ -56,6 +61,22 @@ def test_mujoco(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     pytest.importorskip("mujoco")
     monkeypatch.chdir(tmp_path)  # where it writes its log
     assert_exact(lambda: gymnasium.make(name))
+
+
+def test_pictures_of_mujoco(tmp_path: Path) -> None:
+    """Every picture comes out as it was seen, over several episodes, also from where the camera was aimed at first."""
+    pytest.importorskip("mujoco")
+    command = [sys.executable, "-m", "tests.simulators.rendering", "InvertedPendulum-v5"]
+    tried = {}
+    for way in ("egl", "osmesa"):
+        environment = os.environ | {"MUJOCO_GL": way, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            assert "40 steps in" in done.stdout
+            return
+        assert done.returncode == CANNOT, done.stdout + done.stderr
+        tried[way] = done.stdout.strip()[-100:]
+    pytest.skip(f"nothing can be drawn here: {tried}")
 
 
 def test_an_atari_game_whose_actions_do_not_stick() -> None:

@@ -68,7 +68,17 @@ def test_arguments_that_could_be_anything_are_refused(given: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrappers", [[["RecordVideo", {}]], [["__class__", {}]], [["TransformObservation", {}]], 5, [3]]
+    "wrappers",
+    [
+        [["RecordVideo", {}]],
+        [["__class__", {}]],
+        [["TransformObservation", {}]],
+        5,
+        [3],
+        [[["a"], {}]],
+        [[{}, {}]],
+        [["FlattenObservation", {}]] * 40,
+    ],
 )
 def test_wrappers_that_a_file_may_not_name_are_refused(wrappers: Any) -> None:
     with pytest.raises(WrongType):
@@ -78,3 +88,50 @@ def test_wrappers_that_a_file_may_not_name_are_refused(wrappers: Any) -> None:
 def test_arguments_that_the_environment_does_not_take_are_refused() -> None:
     with pytest.raises(WrongType, match="cannot be made as its reel says"):
         make(facts(kwargs={"gravity_of_the_situation": 3}))
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "given"),
+    [
+        ("FrameStackObservation", {"stack_size": 10**12}),
+        ("FrameStackObservation", {"stack_size": 0}),
+        ("FrameStackObservation", {"stack_size": -5}),
+        ("FrameStackObservation", {"stack_size": "many"}),
+        ("MaxAndSkipObservation", {"skip": 10**9}),
+        ("AtariPreprocessing", {"noop_max": 10**9}),
+        ("AtariPreprocessing", {"screen_size": [10**5, 10**5]}),
+        ("ResizeObservation", {"shape": [60_000, 60_000]}),
+    ],
+)
+def test_wrappers_that_would_take_all_memory_or_time_are_refused(wrapper: str, given: Any) -> None:
+    with pytest.raises(WrongType, match="from a file"):
+        make(facts(wrappers=[[wrapper, given]]))
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("ALE/Pong-v5", {"frameskip": 10**9}),
+        ("ALE/Pong-v5", {"frameskip": [1, 10**9]}),
+        ("ALE/Pong-v5", {"repeat_action_probability": 5}),
+        ("ALE/Pong-v5", {"mode": 999}),
+        ("ALE/Pong-v5", {"difficulty": 999}),
+        ("HalfCheetah-v5", {"frame_skip": 0}),
+        ("HalfCheetah-v5", {"width": -5}),
+        ("HalfCheetah-v5", {"height": 10**9}),
+        ("CartPole-v1", {"render_mode": "nope"}),
+        ("CartPole-v1", {"render_mode": 5}),
+        ("CartPole-v1", {"max_episode_steps": 5}),
+        ("x" * 10_000, {}),
+    ],
+)
+def test_arguments_that_cannot_be_are_refused_with_an_error_that_says_so(name: str, given: Any) -> None:
+    with pytest.raises(WrongType, match="resimulate") as caught:
+        make(facts(id=name, kwargs=given))
+    assert len(str(caught.value)) < 500
+
+
+def test_no_window_is_opened_for_what_was_recorded_in_one() -> None:
+    rig = make(facts(kwargs={"render_mode": "human"}))
+    assert rig.env.unwrapped.render_mode is None
+    rig.close()

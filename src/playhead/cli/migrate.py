@@ -13,7 +13,6 @@ from playhead.cli.options import examples, json_option, store_option
 
 if TYPE_CHECKING:
     from playhead.integrations import mosaic, runicorn
-    from playhead.integrations.runicorn.roots import Candidate
 
 
 @click.group("migrate")
@@ -32,10 +31,11 @@ def command() -> None:
 @json_option
 @store_option
 def migrate_runicorn(source: str, as_json: bool, store_path: str | None) -> None:
-    """Take over the runs of the Runicorn folder SRC, of any version.
+    """Take over the runs and artifacts of the Runicorn folder SRC, of any version.
 
-    The store is made if there is none. Runs that are in it already are skipped, so that the command can be given again,
-    as after a crash or for new runs. Ends with exit code 1 if a run was refused or differs from the one in the store.
+    The store is made if there is none. What is in it already is skipped, so that the command can be given again, as
+    after a crash or for new runs. Every file of an artifact is compared with its SHA-256. Ends with exit code 1 if
+    something was refused or differs from what is in the store.
     """
     from playhead import opening
     from playhead.integrations import runicorn
@@ -104,11 +104,14 @@ def _print(report: runicorn.Report | mosaic.Report, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _with_a_bar(runs: Sequence[Candidate]) -> Iterable[Candidate]:
+def _with_a_bar(things: Sequence[Any]) -> Iterable[Any]:
     """Show how far the work is, where a person can see it."""
     if not sys.stderr.isatty():
-        return runs
+        return things
     from rich.console import Console
     from rich.progress import track
 
-    return track(runs, "Importing runs", console=Console(stderr=True), transient=True)
+    from playhead.integrations.runicorn.roots import Candidate
+
+    what = "runs" if all(isinstance(thing, Candidate) for thing in things) else "artifacts"
+    return track(things, f"Importing {what}", console=Console(stderr=True), transient=True)

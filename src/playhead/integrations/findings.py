@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from playhead.wording import counted
+
 _SHOWN = 20  # of each kind of finding; `--json` gives all
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something about one run that a person should know.
+    """Something about one run, or one version of an artifact, that a person should know.
 
     Attributes:
         run: Its folder, relative to the source, or its id.
@@ -21,10 +23,10 @@ class Finding:
     reason: str
 
 
-def listed(findings: list[Finding], text: str) -> Iterator[str]:
-    """Say how many runs something is true of, and of which."""
+def listed(findings: list[Finding], text: str, noun: str = "run") -> Iterator[str]:
+    """Say how many runs, or other things, something is true of, and of which."""
     if findings:
-        yield f"{counted(len(findings), 'run')} {text}"
+        yield f"{counted(len(findings), noun)} {text}"
         yield from _shortened(f"{finding.run}: {finding.reason}" for finding in findings)
 
 
@@ -41,8 +43,3 @@ def _shortened(texts: Iterable[str]) -> Iterator[str]:
         yield f"  {text}"
     if len(everything) > _SHOWN:
         yield f"  … and {len(everything) - _SHOWN:,} more"
-
-
-def counted(count: int, noun: str) -> str:
-    """Give a number of things."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")

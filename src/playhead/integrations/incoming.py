@@ -11,7 +11,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 
-from playhead import disk, facts, recovery
+from playhead import checksums, disk, facts, recovery
 from playhead.catalog import runs as catalog_runs
 from playhead.claims import Claim
 from playhead.errors import Damaged, StoreLocked
@@ -76,6 +76,7 @@ class Incoming:
         try:
             build(built)
             self._check(built)
+            checksums.note_all(built)
             key = self._put_in_place(run_id, built, folder)
         except BaseException:
             self._withdraw(run_id, built, folder)
@@ -137,9 +138,11 @@ class Incoming:
             from playhead import replay_index  # it needs NumPy
 
             replay_index.index_run(self._home, key, run_id)
+        recovery.index_uses(self._home, key, folder)
         best = self._home.best_of(key)
         if best.get("best_metric_value") is not None:  # a best without its points stays as the source has it
             self._home.write_summary(folder, best)
+            checksums.follow(folder, folder.summary)
         return key
 
     def _withdraw(self, run_id: str, built: RunFolder, folder: RunFolder) -> None:

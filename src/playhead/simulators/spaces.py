@@ -40,7 +40,7 @@ def describe(space: Space[Any], name: str = OBSERVATIONS) -> dict[str, Any]:
     from gymnasium import spaces
 
     if isinstance(space, spaces.Dict):
-        parts = {_key(key, name): describe(part, f"{name}.{_part(key)}") for key, part in space.spaces.items()}
+        parts = {_key(key, name): describe(part, f"{name}.{part_of(key)}") for key, part in space.spaces.items()}
         return {"type": "Dict", "spaces": parts}
     if isinstance(space, spaces.Tuple):
         return {"type": "Tuple", "spaces": [describe(part, f"{name}.{i}") for i, part in enumerate(space.spaces)]}
@@ -89,7 +89,7 @@ def _key(key: object, name: str) -> str:
     return key
 
 
-def _part(key: str) -> str:
+def part_of(key: str) -> str:
     """Spell a key as a part of a name: no two keys alike, and no dot within."""
     return _ODD.sub(lambda odd: "".join(f":{byte:02X}" for byte in odd[0].encode("utf-8", "surrogatepass")), str(key))
 

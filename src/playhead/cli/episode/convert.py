@@ -44,7 +44,7 @@ def command(source: str, target: str, keyframe_every: int, as_json: bool, store_
 
     The result is a run of its own, in the same project and under the same name; what is there is not changed. Frames
     are compared one by one, and the command ends with an error where one differs, or where an episode cannot be played
-    again: without a seed, or in an environment that Gymnasium and ale-py do not bring.
+    again: without a seed, or in an environment that Gymnasium and ale-py do not bring. Nothing is left of it then.
     """
     with open_to_change(store_path) as store:
         episodes = played.find(store, source)
@@ -62,13 +62,17 @@ def _convert(store: Store, episodes: list[ReplayEpisode], target: str, keyframe_
     origin = store.runs[episodes[0].run_id]
     steps = sum(episode.length for episode in episodes)
     options: dict[str, Any] = {"tags": [target], "notes": f"converted from {origin.id}", "config": origin.config}
-    with (
-        watching("Converting", steps, sys.stderr.isatty(), unit="steps") as watch,
-        store.run(origin.project, origin.name, **options) as run,
-    ):
-        if target == _STORED:
-            return run.id, converting.to_stored(episodes, run, watch=watch)
-        return run.id, converting.to_resimulated(episodes, run, keyframe_every=keyframe_every, watch=watch)
+    run = store.run(origin.project, origin.name, **options)
+    try:
+        with run, watching("Converting", steps, sys.stderr.isatty(), unit="steps") as watch:
+            if target == _STORED:
+                return run.id, converting.to_stored(episodes, run, watch=watch)
+            return run.id, converting.to_resimulated(episodes, run, keyframe_every=keyframe_every, watch=watch)
+    except BaseException:
+        half = store.runs[run.id]
+        half.delete("its conversion failed")
+        half.purge()
+        raise
 
 
 def _print(run_id: str, result: Converted, target: str) -> None:

@@ -16,7 +16,7 @@ from playhead.errors import Diverged, WrongType
 from playhead.integrations.gymnasium.plan import KEYFRAME_EVERY
 from playhead.integrations.gymnasium.recorder import Run
 from playhead.integrations.gymnasium.spaces import FRAMES, OBSERVATIONS, leaves, parts, restore
-from playhead.integrations.gymnasium.states import States, facts_of, is_made
+from playhead.integrations.gymnasium.states import Saved, States, facts_of, is_made
 from playhead.lanes.arrays.kind import CHECKS, FINALS
 from playhead.lanes.arrays.made import RESIMULATED, check_of, described
 from playhead.lanes.arrays.reel import Reel, Span
@@ -72,7 +72,7 @@ def to_resimulated(
         Diverged: A frame came out otherwise than it is stored. What was recorded so far stays in the run.
     """
 
-    def copy(reel: Reel, spans: list[Span]) -> ReelWriter:
+    def copy(reel: Reel, spans: list[Span]) -> list[ReelWriter]:
         if reel.made:
             raise WrongType(f"{reel.files.id} is re-simulated already")
         rig = making.make(_facts_in_spec(reel)) if make is None else making.started(make())
@@ -97,7 +97,7 @@ def to_stored(episodes: Sequence[ReplayEpisode], run: Run, *, watch: Watch | Non
         Diverged: A frame came out otherwise than it was seen.
     """
 
-    def copy(reel: Reel, spans: list[Span]) -> ReelWriter:
+    def copy(reel: Reel, spans: list[Span]) -> list[ReelWriter]:
         if not reel.made:
             raise WrongType(f"the frames of {reel.files.id} are stored already")
         facts = {name: value for name, value in reel.facts.items() if name != RESIMULATED}
@@ -112,23 +112,24 @@ def to_stored(episodes: Sequence[ReplayEpisode], run: Run, *, watch: Watch | Non
             if span.final is not None and any(name.startswith(CHECKS) for name in span.final[1]):
                 finals |= Resimulation.of(reel).final(span)
             writer.end(span.how or "closed", finals, ts_ns=span.ended_ns)
-        return writer
+        return [writer]
 
     return _converted(episodes, copy)
 
 
-def _converted(episodes: Sequence[ReplayEpisode], copy: Callable[[Reel, list[Span]], ReelWriter]) -> Converted:
+def _converted(episodes: Sequence[ReplayEpisode], copy: Callable[[Reel, list[Span]], list[ReelWriter]]) -> Converted:
     reels: dict[str, tuple[Reel, list[Span]]] = {}
     for episode in episodes:
         reels.setdefault(episode.reel.files.id, (episode.reel, []))[1].append(episode.span)
     before = after = steps = 0
     for reel, spans in reels.values():
         chosen = sum(span.length for span in spans)
-        writer = copy(reel, sorted(spans, key=lambda span: span.start))
-        writer.close()
+        writers = copy(reel, sorted(spans, key=lambda span: span.start))
         steps += chosen
         before += round(reel.files.size() * chosen / max(1, reel.length))
-        after += writer.files.size()
+        for writer in writers:
+            writer.close()
+            after += writer.files.size()
     return Converted(len(episodes), steps, before, after)
 
 
@@ -168,10 +169,16 @@ def _facts_in_spec(reel: Reel) -> dict[str, Any]:
     spec = reel.facts.get("spec")
     if not isinstance(spec, Mapping):
         raise WrongType(f"{reel.files.id} does not say how its environment is made: pass make, which makes it")
-    wrappers = [(one.get("name"), one.get("kwargs") or {}) for one in spec.get("additional_wrappers") or []]
+    try:
+        wrappers = [(str(one.get("name")), one.get("kwargs") or {}) for one in spec.get("additional_wrappers") or []]
+        arguments = {**(spec.get("kwargs") or {}), RENDER_MODE: reel.facts.get(RENDER_MODE)}
+    except (AttributeError, TypeError) as error:
+        raise WrongType(
+            f"what {reel.files.id} says of its environment is not what Gymnasium says: pass make, which makes it"
+        ) from error
     return {
         ID: spec.get("id"),
-        ARGUMENTS: {**(spec.get("kwargs") or {}), RENDER_MODE: reel.facts.get(RENDER_MODE)},
+        ARGUMENTS: arguments,
         WRAPPERS: [[name, given] for name, given in wrappers if name not in PASSIVE],
     }
 
@@ -189,17 +196,30 @@ class _Playing:
         self._watch = watch
         self._states = States(rig)
         self._made: list[str] = []
+        self._writers: list[ReelWriter] = []
 
-    def record(self, run: Run, chosen: list[Span]) -> ReelWriter:
+    def record(self, run: Run, chosen: list[Span]) -> list[ReelWriter]:
+        """Record the episodes that were chosen; more than one reel where states outgrow the first one's."""
         numbers = {span.number for span in chosen}
-        writer: ReelWriter | None = None
         for span in self._needed(chosen):
             seen = self._reset(span)
-            if writer is None and span.number in numbers:
-                writer = self._open(run, seen)
-            self._play(span, seen, writer if span.number in numbers else None)
-        assert writer is not None
-        return writer
+            if span.number in numbers:
+                start = self._start(run, seen)
+                self._play(span, seen, self._writers[-1], start)
+            else:
+                self._play(span, seen)
+        return self._writers
+
+    def _start(self, run: Run, seen: dict[str, NDArray[Any]]) -> Saved:
+        """Give the state that an episode begins with, and see that there is a reel that has room for it."""
+        if not self._writers:
+            self._writers.append(self._open(run, seen))
+        samples = {name: seen[name] for name in self._made}
+        found = self._states.rows(self._writers[-1], samples, True)
+        if not found[0]:
+            self._writers.append(self._open(run, seen))
+            found = self._states.rows(self._writers[-1], samples, True)
+        return found
 
     def _needed(self, chosen: list[Span]) -> list[Span]:
         """Give the episodes to be played: a generator of random numbers goes on from one to the next."""
@@ -238,7 +258,9 @@ class _Playing:
             found[FRAMES] = np.array(found[OBSERVATIONS] if source == "observation" else self._rig.render())
         return found
 
-    def _play(self, span: Span, seen: dict[str, NDArray[Any]], writer: ReelWriter | None) -> None:
+    def _play(
+        self, span: Span, seen: dict[str, NDArray[Any]], writer: ReelWriter | None = None, start: Saved = ({}, {})
+    ) -> None:
         names = [name for name in self._reel.kinds if name not in self._reel.same and name not in self._made]
         space = self._reel.facts["action_space"]
         actions = [leaf["array"] for leaf in leaves(space) if leaf["array"] is not None]
@@ -250,7 +272,7 @@ class _Playing:
                 self._compare(span, place, seen, stored)
                 samples = {name: seen[name] for name in self._made}
                 if place % self._every == 0:
-                    rows, facts = self._states.rows(writer, samples, place == 0)
+                    rows, facts = self._states.rows(writer, samples, False) if place else start
                     if rows:
                         writer.keyframe(rows, facts)
                 step.recorded[0].update(_checks(samples))

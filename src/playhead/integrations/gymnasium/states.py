@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playhead import strictjson
-from playhead.errors import WrongShape, WrongType
-from playhead.integrations.gymnasium.cells import declared
+from playhead.errors import WrongType
 from playhead.integrations.gymnasium.frames import Look, Pictures
 from playhead.integrations.gymnasium.plan import Plan
-from playhead.integrations.gymnasium.spaces import ACTIONS, FRAMES
+from playhead.integrations.gymnasium.spaces import FRAMES, parts
 from playhead.integrations.gymnasium.track import UNKNOWN, OpenReel, Track
 from playhead.lanes.arrays.kind import CHECKS, KEYFRAMES
 from playhead.lanes.arrays.made import ARRAYS, RESIMULATED, check_of, described, hash_of
 from playhead.lanes.arrays.writer import ReelWriter
-from playhead.replay.takes import BACK, HASHES, HELD, SAMPLES, SHORT, STARTS, STATES, packed
+from playhead.replay.takes import BACK, HASHES, HELD, SAMPLES, SHORT, STARTS, STATES, packed, unpacked
 from playhead.simulators import Rig
 
 _SMALL = 1024  # bytes of what is stored rather than made again
@@ -57,20 +56,22 @@ class States:
 
         Returns:
             The arrays, none where the state has outgrown its room, and the facts.
-
-        Raises:
-            WrongShape: The first state of an episode has outgrown its room.
         """
         facts = {HASHES: {name: hash_of(value) for name, value in samples.items()}}
         trees: dict[str, Any] = {STATES: self._told(self._rig.save(), is_first)}
         if is_first:
             trees[STARTS] = {SAMPLES: dict(samples), HELD: self._rig.save_all()}
-        rows = {name: self._packed(reel, name, state, is_first) for name, state in trees.items()}
-        found = {name: row for name, row in rows.items() if row is not None}
-        if found:
-            self._since += 1
-        else:
-            self._base = None  # what it was to be told by later is not there
+        found: dict[str, NDArray[Any]] = {}
+        for name, state in trees.items():
+            shape = None if reel is None else reel.shape_of(name, KEYFRAMES)
+            row = packed(state, None if shape is None else shape[0])
+            if row is None:
+                self._base = None  # what it was to be told by later is not there
+                if not is_first:
+                    self._warn()
+                return {}, facts
+            found[name] = row
+        self._since += 1
         return found, facts
 
     def _told(self, state: Any, is_first: bool) -> Any:
@@ -82,27 +83,23 @@ class States:
         self._base, self._since = state, 0
         return state
 
-    def _packed(self, reel: ReelWriter | None, name: str, state: Any, is_first: bool) -> NDArray[np.uint8] | None:
-        shape = None if reel is None else reel.shape_of(name, KEYFRAMES)
-        row = packed(state, None if shape is None else shape[0])
-        if row is None and is_first:
-            raise WrongShape(
-                f"the state of the environment has outgrown the {shape} bytes that its first one left room for: "
-                "record it into another run, or with frames='auto'"
-            )
-        if row is None and not self._is_warned:
+    def _warn(self) -> None:
+        if not self._is_warned:
             self._is_warned = True
             text = (
                 "a state has outgrown the room that the first one left, and is not saved: frames behind it take longer "
                 "to make again"
             )
             warnings.warn(text, RuntimeWarning, stacklevel=2)
-        return row
 
 
 def facts_of(rig: Rig, made: list[dict[str, Any]], every: int) -> dict[str, Any]:
     """Say how the arrays of a reel are made again, as JSON."""
     return {RESIMULATED: strictjson.plain({ARRAYS: made, "keyframe_every": every, **rig.facts})}
+
+
+def _is_same(kept: NDArray[Any], given: NDArray[Any]) -> bool:
+    return bool(np.array_equal(kept.astype(given.dtype), given, equal_nan=given.dtype.kind in "fc"))
 
 
 class StatesTrack(Track):
@@ -123,25 +120,26 @@ class StatesTrack(Track):
         self._rig = rig
         self._keyframe_every = every
         self._waits: Saved | None = None  # the state that the next episode begins with
+        self._outgrown: list[ReelWriter] = []  # reels that have no room for it
         self._made: list[dict[str, Any]] | None = None  # the arrays that are made again
 
     def act(self, stamp: int, action: Any) -> None:
         """Take the action of the next step; one that is not recorded as it is cannot be taken again."""
-        for leaf in [] if self._is_number or not isinstance(action, (np.ndarray, list, tuple)) else [action]:
-            self._refuse_rounded(leaf)
+        if not self._is_number:
+            self._refuse_rounded(action)
         super().act(stamp, action)
 
     def _refuse_rounded(self, action: Any) -> None:
-        space = self._plan.action_space
-        given = np.asarray(action)
-        if space.shape is None or space.dtype is None or given.dtype == space.dtype or given.dtype.kind not in "biuf":
-            return
-        kept = declared(ACTIONS, action, space.shape, np.dtype(space.dtype))
-        if not np.array_equal(kept.astype(given.dtype), given):
-            raise WrongType(
-                f"the action is of {given.dtype} and is recorded as {space.dtype}, which its space declares: digits "
-                f"are lost, and another action would be taken when frames are made again. Pass actions of {space.dtype}"
-            )
+        kept: dict[str, Any] = {}
+        self._done.keep(action, kept)
+        for name, part in parts(self._plan.facts["action_space"], action).items():
+            given, dtype = np.asarray(part), kept[name].dtype
+            if given.dtype.kind in "biufc" and given.dtype != dtype and not _is_same(kept[name], given):
+                raise WrongType(
+                    f"{name}: the action is of {given.dtype} and is recorded as {dtype}, which its space declares: "
+                    f"digits are lost, and another action would be taken when frames are made again. Pass actions of "
+                    f"{dtype}"
+                )
 
     def _see(self, observation: Any, *, is_last: bool, can_look: bool) -> None:
         self._now, self._is_seen = {}, False
@@ -171,15 +169,49 @@ class StatesTrack(Track):
         """Save the state that the next step begins with."""
         is_first = self._place == 0
         found = self._states.rows(self.reel, samples, is_first)
+        if is_first and not found[0] and self.reel is not None:
+            self._outgrown.append(self.reel)  # no episode can do without its first state: it goes into another reel
+            self.reel = None
+            found = self._states.rows(None, samples, is_first)
         if is_first:
             self._waits = found
         elif found[0] and self.reel is not None:
             self.reel.keyframe(*found)
 
     def _open(self) -> ReelWriter:
-        facts = facts_of(self._rig, self._made or [], self._keyframe_every)
-        self.reel = self._open_reel(self._plan.facts | facts, {})
-        return self.reel
+        """Open a reel that has room for the state that the next episode begins with."""
+        facts = self._plan.facts | facts_of(self._rig, self._made or [], self._keyframe_every)
+        while True:
+            reel = self._open_reel(facts, {})
+            if self._fits_into(reel):
+                break
+            self._outgrown.append(reel)  # open, so that the next one is another
+        while self._outgrown:
+            self._outgrown.pop().close()
+        self.reel = reel
+        return reel
+
+    def _fits_into(self, reel: ReelWriter) -> bool:
+        """Give the state that waits the room that a reel has, which may be one that is gone on with."""
+        if self._waits is None:
+            return True
+        rows, facts = self._waits
+        fitting = dict(rows)
+        for name, row in rows.items():
+            shape = reel.shape_of(name, KEYFRAMES)
+            if shape is not None and shape != row.shape:
+                again = packed(unpacked(row), shape[0])
+                if again is None:
+                    return False
+                fitting[name] = again
+        self._waits = fitting, facts
+        return True
+
+    def close(self) -> None:
+        """End the episode that is under way, and seal what was recorded."""
+        super().close()
+        while self._outgrown:
+            self._outgrown.pop().close()
 
     def _begin(self, stamp: int) -> None:
         if self._waits is None:

@@ -11,20 +11,26 @@ import numpy as np
 
 from playhead import disk, replays, strictjson
 from playhead.catalog.mosaic import Stretch, Telemetry
+from playhead.errors import BadKey, OutOfOrder, WrongShape, WrongType
 from playhead.home import Home
+from playhead.integrations.incoming import Refused
 from playhead.integrations.mosaic import blobs, documents, rest
-from playhead.integrations.mosaic.planning import Numbers, Plan, Tick
+from playhead.integrations.mosaic.planning import Numbers, Plan, Tick, ending_of
 from playhead.integrations.mosaic.source import SourceRun, stamp_of
+from playhead.lanes.arrays import adopted
+from playhead.lanes.arrays.adopted import AdoptedEpisode
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.writer import ReelWriter, note_in_index
 from playhead.layout import RunFolder
 from playhead.tape import Crew
 
+Rollups = Mapping[str, Mapping[str, Any]]
+
 _CODEC = "lzf"  # what MOSAIC writes, so that it reads our files
 
 
-def adopt(home: Home, run: SourceRun) -> None:
-    """Copy the replay file of a run, byte by byte, to where its refs look for it."""
+def adopt(home: Home, run: SourceRun, plan: Plan) -> None:
+    """Copy the replay file of a run, byte by byte, to where its refs look for it, and say which episodes it has."""
     if run.file is None:
         return
     folder = home.layout.replay
@@ -36,7 +42,21 @@ def adopt(home: Home, run: SourceRun) -> None:
         disk.sync_folder(folder.path)
     else:
         disk.copy(run.file, files.file)
+    episodes = adopted_episodes(run, plan)
+    if episodes:
+        adopted.write(files.episodes, episodes)
     note_in_index(folder, files)
+
+
+def adopted_episodes(run: SourceRun, plan: Plan) -> list[AdoptedEpisode]:
+    """Give the episodes that lie in the replay file of a run, as the database knows them."""
+    rollups = _rollups(run)
+    found = [
+        AdoptedEpisode(one.start, one.stop - one.start, one.how, _facts(stretch, one.first, rollups))
+        for stretch, one in zip(run.stretches, plan.filed, strict=True)
+        if one is not None
+    ]
+    return sorted(found, key=lambda one: one.start)
 
 
 def copy(home: Home, telemetry: Telemetry, run: SourceRun, plan: Plan, folder: RunFolder, tick: Tick) -> None:
@@ -49,24 +69,40 @@ def copy(home: Home, telemetry: Telemetry, run: SourceRun, plan: Plan, folder: R
         plan: What becomes of it.
         folder: Its folder, which is there.
         tick: Told how many steps were copied.
+
+    Raises:
+        Refused: A step cannot be recorded.
     """
     aside = folder.path / rest.FOLDER
     disk.make_folders(aside, durable=False)
     types = dict(plan.types) | {rest.REEL: {str}, rest.ROW: {int}}
     with rest.writing(aside / rest.STEPS, types) as kept, contextlib.closing(_Copy(home, run, plan)) as copying:
-        rollups = {str(rollup.get("episode_id")): rollup for rollup in run.rollups}
         for stretch, chosen in zip(run.stretches, plan.chosen, strict=True):
-            copying.episode(telemetry, stretch, chosen, rollups.get(str(stretch.episode_id), {}), kept)
+            copying.episode(telemetry, stretch, chosen, kept)
             tick(stretch.steps)
     with rest.writing(aside / rest.EPISODES, rest.types_of(run.rollups)) as kept:
         for rollup in run.rollups:
             kept.add(rollup)
 
 
+def _rollups(run: SourceRun) -> Rollups:
+    return {str(rollup.get("episode_id")): rollup for rollup in run.rollups}
+
+
+def _facts(stretch: Stretch, first: Mapping[str, Any], rollups: Rollups) -> dict[str, Any]:
+    """Give what is known of an episode beside its steps, of which the first is given."""
+    found = {"episode_id": stretch.episode_id, "seed": first.get("episode_seed")}
+    found |= {name: first.get(name) for name in ("worker_id", "game_id")}
+    with contextlib.suppress(blobs.Unreadable):
+        found["metadata"] = blobs.decode(rollups.get(str(stretch.episode_id), {}).get("metadata"))
+    return {name: strictjson.plain(value) for name, value in found.items() if value not in (None, {}, "")}
+
+
 class _Copy:
     def __init__(self, home: Home, run: SourceRun, plan: Plan) -> None:
         self._home = home
         self._run = run
+        self._rollups = _rollups(run)
         self._plan = plan
         self._dtypes = [reel.dtypes() for reel in plan.reels]
         self._crew: Crew | None = None
@@ -84,14 +120,7 @@ class _Copy:
             )
         return self._reels[chosen]
 
-    def episode(
-        self,
-        telemetry: Telemetry,
-        stretch: Stretch,
-        chosen: int | None,
-        rollup: Mapping[str, Any],
-        kept: rest.RestWriter,
-    ) -> None:
+    def episode(self, telemetry: Telemetry, stretch: Stretch, chosen: int | None, kept: rest.RestWriter) -> None:
         numbers, is_begun, how = Numbers(), False, "closed"
         for place, row in telemetry.steps(stretch):
             number = numbers.take(row)
@@ -99,11 +128,14 @@ class _Copy:
                 kept.add(row)
                 continue
             fields = {column: self._field(place, column, content) for column, content in row.items()}
-            if not is_begun:
-                self._begin(chosen, stretch, row, rollup)
-                is_begun = True
-            position = self._step(chosen, number, row, fields)
-            how = "terminated" if row.get("terminated") else "truncated" if row.get("truncated") else "closed"
+            try:
+                if not is_begun:
+                    self._begin(chosen, stretch, row)
+                    is_begun = True
+                position = self._step(chosen, number, row, fields)
+            except (BadKey, OutOfOrder, WrongShape, WrongType) as error:
+                raise Refused(f"step {row.get('step_index')} of {stretch.episode_id}: {error}") from error
+            how = ending_of(row)
             where = {rest.REEL: self._reels[chosen].id, rest.ROW: position}
             kept.add({column: found.rest for column, found in fields.items()} | where)
         if chosen is not None and is_begun:
@@ -113,14 +145,9 @@ class _Copy:
         is_odd = (place, column) in self._plan.odd
         return blobs.Field({}, content) if is_odd else blobs.read(column, content)
 
-    def _begin(self, chosen: int, stretch: Stretch, row: Mapping[str, Any], rollup: Mapping[str, Any]) -> None:
-        facts = {"episode_id": stretch.episode_id, "seed": row.get("episode_seed")}
-        facts |= {name: row.get(name) for name in ("worker_id", "game_id")}
-        with contextlib.suppress(blobs.Unreadable):
-            facts["metadata"] = blobs.decode(rollup.get("metadata"))
-        plain = {name: strictjson.plain(value) for name, value in facts.items() if value not in (None, {}, "")}
+    def _begin(self, chosen: int, stretch: Stretch, row: Mapping[str, Any]) -> None:
         began = max(stamp_of(row.get("timestamp")) or 0, self._last.get(chosen, 0) + 1)
-        self._reel(chosen).begin(plain, ts_ns=began)
+        self._reel(chosen).begin(_facts(stretch, row, self._rollups), ts_ns=began)
 
     def _step(
         self, chosen: int, number: tuple[str | None, int], row: Mapping[str, Any], fields: Mapping[str, blobs.Field]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from playhead import clock, disk, facts, strictjson
 from playhead.integrations.mosaic.source import SourceRun, stamp_of
 from playhead.layout import RunFolder
+from playhead.signal import keys
 
 PROGRAM = "mosaic"
 ORIGIN, DIGEST = "imported_from", "digest"
@@ -49,6 +50,7 @@ def _metrics(run: SourceRun) -> Iterator[bytes]:
         found = {name: strictjson.plain(v) for name, v in values.items() if isinstance(v, (int, float))}
         if not found:
             continue
-        last = max(stamp_of(rollup.get("timestamp")) or 0, last + 1)
+        noted = stamp_of(rollup.get("timestamp")) or 0
+        last = max(noted if noted <= keys.MOST else 0, last + 1)  # as it was noted, it stays in mosaic/episodes.parquet
         data = strictjson.encode({**found, "global_step": number})
         yield b'{"ts":%d.%09d,"type":"metrics","data":%b}\n' % (*divmod(last, clock.SECOND), data)

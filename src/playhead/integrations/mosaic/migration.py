@@ -120,7 +120,10 @@ class _Migration:
     def survey(self, tick: Tick) -> None:
         """See what would be done."""
         for run in self._due():
-            self._note(run, planning.plan(self._telemetry, run, tick))
+            try:
+                self._note(run, planning.plan(self._telemetry, run, tick))
+            except Refused as error:
+                self.report.refused.append(Finding(run.id, str(error)))
 
     def take_all(self, home: Home, place: Incoming, tick: Tick) -> None:
         """Take over what is not there yet."""
@@ -134,11 +137,13 @@ class _Migration:
         plan = planning.plan(self._telemetry, run, tick)
 
         def build(built: RunFolder) -> None:
-            copying.adopt(home, run)
+            copying.adopt(home, run, plan)
             disk.make_folder(built.path)
             if run.stretches:
                 copying.copy(home, self._telemetry, run, plan, built, tick)
             try:
+                if run.file is not None:
+                    verifying.check_adopted(home, run, copying.adopted_episodes(run, plan))
                 for _ in verifying.verify(home, self._telemetry, run, built, tick):
                     pass
             except Differs as error:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from playhead import strictjson
-from playhead.integrations.findings import Finding, counted, listed
+from playhead.integrations.findings import Finding, listed
+from playhead.wording import counted
 
 
 @dataclass(slots=True)

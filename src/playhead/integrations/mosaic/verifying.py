@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import zip_longest
 from typing import Any
 
@@ -13,6 +13,7 @@ from playhead.errors import Damaged
 from playhead.home import Home
 from playhead.integrations.mosaic import blobs, rest
 from playhead.integrations.mosaic.source import SourceRun
+from playhead.lanes.arrays.adopted import AdoptedEpisode
 from playhead.lanes.arrays.reel import Reel
 from playhead.layout import RunFolder
 from playhead.ref import make_frame_ref
@@ -77,6 +78,19 @@ def _compare_file(home: Home, run: SourceRun) -> None:
                 raise Differs(f"{copied} is not {run.file}, of which it was to be a copy")
             if not block:
                 return
+
+
+def check_adopted(home: Home, run: SourceRun, episodes: Iterable[AdoptedEpisode]) -> None:
+    """See that the replay of an adopted file has the episodes that the database knows.
+
+    Raises:
+        Differs: It has others.
+    """
+    with contextlib.closing(Reel(home.layout.replay.reel(run.id))) as reel:
+        found = {(span.start, span.length, span.how) for span in reel.spans}
+    for one in episodes:
+        if (one.start, one.length, one.how) not in found:
+            raise Differs(f"the replay has no episode of steps {one.start} to {one.stop - 1}")
 
 
 def _compare_episodes(run: SourceRun, folder: RunFolder) -> None:

@@ -1,7 +1,8 @@
 """AECRecorder: environments in which agents act one after the other.
 
 What came of an action is known when its agent has its next turn: until then others have acted, and its reward has
-grown. So a row waits for that turn, and rows are recorded in the order in which their actions were taken.
+grown. So a row waits for that turn, and rows are recorded in the order in which their actions were taken. One that
+waits for very long lets the others pass, and is recorded when its outcome is known.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from typing import Any
 
 from pettingzoo.utils.wrappers import BaseWrapper
 
-from playhead.integrations.gymnasium.recorder import Run
-from playhead.integrations.pettingzoo.troupe import Troupe, ending
-from playhead.lanes.arrays.config import ReplayConfig
-from playhead.lanes.arrays.writer import ReelWriter
+from playhead.integrations.pettingzoo.recorder import TroupeRecorder
+from playhead.integrations.pettingzoo.troupe import ending
 
 _NOTHING = object()
+_MOST_WAITING = 256  # turns behind one whose outcome is not known
+_MOST_ROUNDS = 4  # of turns of all agents, where they are many
 
 
 @dataclass(slots=True)
@@ -32,11 +33,12 @@ class _Turn:
     info: Any = None
 
 
-class AECRecorder(BaseWrapper):  # type: ignore[misc]
+class AECRecorder(TroupeRecorder, BaseWrapper):  # type: ignore[misc]
     """Records every turn of every agent, and changes nothing of what they do.
 
     A turn is a row: what the agent saw, what it did, and what it got until its next turn, as `last()` tells it. The
-    turns that only take an agent that has ended out of the environment, with the action None, are no rows.
+    turns that only take an agent that has ended out of the environment, with the action None, are no rows. A row whose
+    agent has none for 256 turns, or four rounds of all agents, comes behind theirs, when it has one.
 
     Args:
         env: The environment.
@@ -49,34 +51,18 @@ class AECRecorder(BaseWrapper):  # type: ignore[misc]
         WrongType: One of these is something else. Spaces that cannot be recorded are refused by the first `reset`.
     """
 
-    def __init__(
-        self,
-        env: Any,
-        run: Run,
-        *,
-        frames: str | None = "auto",
-        every: int = 1,
-        config: ReplayConfig | None = None,
-    ) -> None:
-        super().__init__(env)
-        self._troupe = Troupe(env, run, frames, every, config)
+    def _begin(self) -> None:
+        super()._begin()
         self._turns: deque[_Turn] = deque()
+        self._late: list[_Turn] = []  # those that others have passed, and whose outcome is not known yet
         self._observed: tuple[Any, Any] = (None, _NOTHING)  # an agent, and what it was told to see since the last step
-        self._ended: dict[Any, tuple[Any, Any]] = {}
-        self._finals: dict[Any, Any] = {}
-        self._step = 0
-
-    @property
-    def reel(self) -> ReelWriter | None:
-        """What is recorded into; None before the first reset."""
-        return self._troupe.reel
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Reset the environment; an episode that is under way ends without a result."""
         given = dict(options) if options else None
         self._finish("reset")
         self.env.reset(seed=seed, options=options)
-        self._observed, self._ended, self._finals, self._step = (None, _NOTHING), {}, {}, 0
+        self._begin()
         self._troupe.reset(self.env.agents, seed, given)
 
     def observe(self, agent: Any) -> Any:
@@ -93,13 +79,14 @@ class AECRecorder(BaseWrapper):  # type: ignore[misc]
         try:
             self.env.step(action)
         except BaseException as error:
+            self._record_all()
             self._troupe.fail(error)
-            self._turns.clear()
             raise
         self._observed = (None, _NOTHING)
         if turn is not None:
             self._turns.append(turn)
             self._step += 1
+            self._let_pass()
         if self.env.agents:
             self._settle(self.env.agent_selection)
         else:
@@ -123,9 +110,19 @@ class AECRecorder(BaseWrapper):  # type: ignore[misc]
         self._record()
 
     def _conclude(self, agent: Any, outcome: tuple[Any, Any, Any], info: Any) -> None:
+        for turn in [one for one in self._late if one.agent == agent]:
+            self._late.remove(turn)
+            turn.stamp = self._troupe.stamp()
+            self._turns.append(turn)
         for turn in self._turns:
             if turn.agent == agent and turn.outcome is None:
                 turn.outcome, turn.info = outcome, info
+
+    def _let_pass(self) -> None:
+        """Hold nobody's rows back for one that may wait for ever."""
+        if len(self._turns) > max(_MOST_WAITING, _MOST_ROUNDS * len(self.env.agents)):
+            self._late.append(self._turns.popleft())
+            self._record()
 
     def _record(self) -> None:
         """Record the turns of which all is known, up to the first of which not."""
@@ -133,21 +130,16 @@ class AECRecorder(BaseWrapper):  # type: ignore[misc]
             turn = self._turns.popleft()
             self._troupe.record(turn.agent, turn.step, turn.stamp, turn.arrays, outcome, turn.info)
 
-    def _finish(self, how: str) -> None:
-        """Record what waits, as far as its outcome is known, and end the episode."""
-        rewards = getattr(self.env, "_cumulative_rewards", {}) if self._turns else {}
-        for turn in self._turns:
-            if turn.outcome is None:
-                agent = turn.agent
-                flags = self.env.terminations.get(agent, False), self.env.truncations.get(agent, False)
-                turn.outcome, turn.info = (rewards.get(agent, 0.0), *flags), self.env.infos.get(agent)
+    def _record_all(self) -> None:
+        """Record what waits, with what is known of its outcome so far."""
+        env = self.env
+        rewards = getattr(env, "_cumulative_rewards", {})
+        for agent in dict.fromkeys(turn.agent for turn in (*self._turns, *self._late) if turn.outcome is None):
+            flags = env.terminations.get(agent, False), env.truncations.get(agent, False)
+            self._conclude(agent, (rewards.get(agent, 0.0), *flags), env.infos.get(agent))
         self._record()
-        self._troupe.end(how, {agent: seen for agent, seen in self._finals.items() if seen is not None})
 
-    def close(self) -> None:
-        """Complete the recording and close the environment. Closing twice is fine."""
-        try:
-            self._finish("closed")
-            self._troupe.close()
-        finally:
-            super().close()
+    def _finish(self, how: str) -> None:
+        """Record what waits, and end the episode."""
+        self._record_all()
+        self._troupe.end(how, {agent: seen for agent, seen in self._finals.items() if seen is not None})

@@ -6,13 +6,11 @@ from typing import Any
 
 from pettingzoo.utils.wrappers import BaseParallelWrapper
 
-from playhead.integrations.gymnasium.recorder import Run
-from playhead.integrations.pettingzoo.troupe import Troupe, ending
-from playhead.lanes.arrays.config import ReplayConfig
-from playhead.lanes.arrays.writer import ReelWriter
+from playhead.integrations.pettingzoo.recorder import TroupeRecorder
+from playhead.integrations.pettingzoo.troupe import ending
 
 
-class ParallelRecorder(BaseParallelWrapper):  # type: ignore[misc]
+class ParallelRecorder(TroupeRecorder, BaseParallelWrapper):  # type: ignore[misc]
     """Records every step of every agent, and changes nothing of what they do.
 
     A step of the environment is a row for each agent that acted: what it saw before, what it did, its reward, flags and
@@ -30,33 +28,17 @@ class ParallelRecorder(BaseParallelWrapper):  # type: ignore[misc]
         WrongType: One of these is something else. Spaces that cannot be recorded are refused by the first `reset`.
     """
 
-    def __init__(
-        self,
-        env: Any,
-        run: Run,
-        *,
-        frames: str | None = "auto",
-        every: int = 1,
-        config: ReplayConfig | None = None,
-    ) -> None:
-        super().__init__(env)
-        self._troupe = Troupe(env, run, frames, every, config)
+    def _begin(self) -> None:
+        super()._begin()
         self._seen: dict[Any, Any] = {}  # what each agent acts on next
-        self._ended: dict[Any, tuple[Any, Any]] = {}
-        self._finals: dict[Any, Any] = {}
-        self._step = 0
-
-    @property
-    def reel(self) -> ReelWriter | None:
-        """What is recorded into; None before the first reset."""
-        return self._troupe.reel
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
         """Reset the environment; an episode that is under way ends without a result."""
         given = dict(options) if options else None
         observations, infos = self.env.reset(seed=seed, options=options)
-        self._troupe.end("reset", self._finals | self._seen)
-        self._seen, self._ended, self._finals, self._step = dict(observations), {}, {}, 0
+        self._finish("reset")
+        self._begin()
+        self._seen = dict(observations)
         self._troupe.reset(observations, seed, given)
         return observations, infos
 
@@ -86,14 +68,9 @@ class ParallelRecorder(BaseParallelWrapper):  # type: ignore[misc]
                     self._finals[agent] = observations[agent]
         self._seen = {agent: seen for agent, seen in observations.items() if agent not in self._ended}
         if not self.env.agents:
-            troupe.end(ending(self._ended.values()), self._finals | self._seen)
+            self._finish(ending(self._ended.values()))
             self._seen = {}
         return result
 
-    def close(self) -> None:
-        """Complete the recording and close the environment. Closing twice is fine."""
-        try:
-            self._troupe.end("closed", self._finals | self._seen)
-            self._troupe.close()
-        finally:
-            super().close()
+    def _finish(self, how: str) -> None:
+        self._troupe.end(how, self._finals | self._seen)

@@ -87,17 +87,20 @@ class Troupe:
         """Give what is recorded of an agent; one may come at any time.
 
         Raises:
-            WrongType: Its spaces cannot be recorded.
+            WrongType: Its spaces, or its name, cannot be recorded.
         """
         if agent not in self._roles:
+            name = str(agent)
+            if not name or any(role.name == name for role in self._roles.values()):
+                raise WrongType(f"the agent {agent!r} has no name of its own as text, {name!r}: call it something else")
             seen, done = self._env.observation_space(agent), self._env.action_space(agent)
-            alone = spaces.Dict({str(agent): seen})
+            alone = spaces.Dict({name: seen})
             facts = {
                 "observation_space": self._described(OBSERVATIONS, seen),
                 "action_space": self._described(ACTIONS, done),
             }
             self._roles[agent] = Role(
-                str(agent),
+                name,
                 Cells(seen, facts["observation_space"]),
                 Cells(done, facts["action_space"]),
                 Cells(alone, describe(alone, OBSERVATIONS)),

@@ -1,10 +1,11 @@
-"""Taking over a Runicorn folder, one run after the other."""
+"""Taking over a Runicorn folder, one run after the other, then one version of an artifact after the other."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from playhead import facts
 from playhead.catalog import runs as catalog_runs
@@ -13,7 +14,9 @@ from playhead.home import Home
 from playhead.integrations import incoming
 from playhead.integrations.findings import Finding
 from playhead.integrations.incoming import Incoming, Refused
-from playhead.integrations.runicorn import conversion, source
+from playhead.integrations.runicorn import artifact_source, conversion, source
+from playhead.integrations.runicorn.artifact_migration import ArtifactMigration
+from playhead.integrations.runicorn.artifact_source import VersionCandidate
 from playhead.integrations.runicorn.conversion import Converted
 from playhead.integrations.runicorn.report import Report
 from playhead.integrations.runicorn.roots import Candidate, Root
@@ -21,16 +24,17 @@ from playhead.integrations.runicorn.source import SourceRun
 from playhead.layout import RunFolder
 from playhead.store import Store
 
-Progress = Callable[[Sequence[Candidate]], Iterable[Candidate]]
+Progress = Callable[[Sequence[Any]], Iterable[Any]]
 
 
 def migrate(folder: str | os.PathLike[str], store: Store, progress: Progress = iter) -> Report:
-    """Take over all runs of a Runicorn folder. The folder is only read; doing it again doubles nothing.
+    """Take over all runs and artifacts of a Runicorn folder. It is only read; doing it again doubles nothing.
 
     Args:
         folder: What Runicorn recorded into, of any version.
         store: The store, open for recording.
-        progress: Wraps the runs while they are taken over, to show how far the work is.
+        progress: Wraps the runs, and then the versions of artifacts, while they are taken over, to show how far the
+            work is.
 
     Raises:
         NotFound: There is no such folder.
@@ -44,6 +48,8 @@ def migrate(folder: str | os.PathLike[str], store: Store, progress: Progress = i
         migration = _Migration(home, root, place)
         for candidate in progress(root.runs):
             migration.take(candidate)
+        for version in progress(root.artifacts) if root.artifacts else ():
+            migration.take_version(version)
     return migration.report
 
 
@@ -61,12 +67,13 @@ class _Migration:
         self._home = home
         self._incoming = place
         self._root = root.path
+        self._artifacts = ArtifactMigration(home)
         self.report = Report(
             source=root.path,
             store=home.layout.root,
             found=len(root.runs),
             left_out=[self._relative(link) for link in root.links],
-            artifacts=root.artifacts,
+            artifacts=len(root.artifacts),
             archived_files=root.archived,
         )
 
@@ -75,15 +82,39 @@ class _Migration:
 
     def take(self, candidate: Candidate) -> None:
         """Take over one run, and note in the report what came of it."""
+        self._tried(lambda: self._take(candidate), candidate.path, self.report.refused)
+
+    def take_version(self, candidate: VersionCandidate) -> None:
+        """Take over one version of an artifact, and note in the report what came of it."""
+        self._tried(lambda: self._take_version(candidate), candidate.path, self.report.artifacts_refused)
+
+    def _tried(self, take: Callable[[], None], path: Path, refused: list[Finding]) -> None:
         try:
-            self._take(candidate)
+            take()
         except (Refused, BadName) as error:
-            self.report.refused.append(Finding(self._relative(candidate.path), str(error)))
+            refused.append(Finding(self._relative(path), str(error)))
         except OSError as error:
-            if not error.filename or not Path(error.filename).is_relative_to(candidate.path):
+            if not self._is_of_source(error.filename):
                 raise  # not the source is at fault, but the store
             reason = f"it cannot be read: {error.strerror}: {error.filename}"
-            self.report.refused.append(Finding(self._relative(candidate.path), reason))
+            refused.append(Finding(self._relative(path), reason))
+
+    def _is_of_source(self, filename: object) -> bool:
+        path = Path(str(filename or ""))
+        return path.is_relative_to(self._root) and not path.is_relative_to(self._home.layout.root.resolve())
+
+    def _take_version(self, candidate: VersionCandidate) -> None:
+        try:
+            version = artifact_source.read(candidate)
+            if self._artifacts.take(version):
+                self.report.artifacts_imported += 1
+                return
+            difference = self._artifacts.difference(version)
+        except (Damaged, RecursionError) as error:
+            raise Refused(str(error)) from error
+        self.report.artifacts_present += 1
+        if difference is not None:
+            self.report.artifacts_differing.append(Finding(self._relative(candidate.path), difference))
 
     def _take(self, candidate: Candidate) -> None:
         if candidate.problem is not None:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from playhead import strictjson
-from playhead.integrations.findings import Finding, counted, listed, named
+from playhead.integrations.findings import Finding, listed, named
+from playhead.wording import counted
 
 
 @dataclass(slots=True)
@@ -29,7 +30,11 @@ class Report:
         unreadable_lines: Lines that are not events, kept in `events.rejected.txt` of their runs.
         unreadable_files: JSON files that cannot be read, kept under names that end in `.rejected.txt`.
         left_out: Links and other things that are not plain files.
-        artifacts: Versions of artifacts, which are not imported yet.
+        artifacts: Versions of artifacts in the source.
+        artifacts_imported: Those of them that are now in the store.
+        artifacts_present: Those that were there already.
+        artifacts_differing: Those of these that hold something else than the source's.
+        artifacts_refused: Those that could not be taken over.
         archived_files: Files in the archive, which is not imported yet.
     """
 
@@ -47,6 +52,10 @@ class Report:
     unreadable_files: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     artifacts: int = 0
+    artifacts_imported: int = 0
+    artifacts_present: int = 0
+    artifacts_differing: list[Finding] = field(default_factory=list)
+    artifacts_refused: list[Finding] = field(default_factory=list)
     archived_files: int = 0
 
     @property
@@ -56,8 +65,9 @@ class Report:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every run that has ended is in the store as the source has it."""
-        return not self.refused and not self.differing and self.points_in == self.points_out
+        """Whether every run that has ended, and every version of an artifact, is in the store as the source has it."""
+        wrong = (*self.refused, *self.differing, *self.artifacts_refused, *self.artifacts_differing)
+        return not wrong and self.points_in == self.points_out
 
     def to_json(self) -> dict[str, Any]:
         """Give everything as JSON can hold it."""
@@ -68,7 +78,7 @@ class Report:
         return "\n".join(self._paragraphs())
 
     def _paragraphs(self) -> Iterator[str]:
-        if not self.found:
+        if not self.found and not self.artifacts:
             yield f"No runs of Runicorn in {self.source}."
             yield "Give the folder that Runicorn records into: RUNICORN_DIR, or the one its viewer was started with."
             return
@@ -84,6 +94,7 @@ class Report:
         )
         yield from listed(self.recording, "skipped: still being recorded. Import again when it has ended:")
         yield from listed(self.refused, "refused:")
+        yield from self._versions()
         yield from self._remainders()
 
     def _points(self) -> str:
@@ -94,12 +105,20 @@ class Report:
             "The files have them all; please report this."
         )
 
+    def _versions(self) -> Iterator[str]:
+        if self.artifacts:
+            count = counted(self.artifacts, "version")
+            compared = ", every file compared with its SHA-256" if self.artifacts_imported else ""
+            yield f"Imported {self.artifacts_imported} of {count} of artifacts{compared}."
+        if self.artifacts_present:
+            yield f"{counted(self.artifacts_present, 'version')} skipped: in the store already."
+        yield from listed(self.artifacts_differing, "of these differ from the source:", "version")
+        yield from listed(self.artifacts_refused, "refused:", "version")
+
     def _remainders(self) -> Iterator[str]:
         if self.unreadable_lines:
             yield f"{counted(self.unreadable_lines, 'line')} not readable, kept in events.rejected.txt of the run."
         yield from named(self.unreadable_files, "not readable, kept beside as *.rejected.txt:")
         yield from named(self.left_out, "left out, being links or no plain files:")
-        if self.artifacts:
-            yield f"{counted(self.artifacts, 'artifact version')} not imported: artifacts are not taken over yet."
         if self.archived_files:
             yield f"{counted(self.archived_files, 'archived file')} not imported: the archive is not taken over yet."

@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from playhead.integrations.runicorn import artifact_source
+from playhead.integrations.runicorn.artifact_source import VersionCandidate
 from playhead.layout import RunFolder
 
 RUNS = "runs"
@@ -49,7 +51,7 @@ class Root:
         store: A folder to stay out of.
         runs: The runs, in order of their paths.
         links: Symbolic links to folders, none of which was followed.
-        artifacts: How many versions of artifacts there are.
+        artifacts: The versions of artifacts, in order of their types and names in Playhead's words.
         archived: How many files there are in the archive of code, data and outputs.
     """
 
@@ -57,7 +59,7 @@ class Root:
     store: Path
     runs: list[Candidate] = field(default_factory=list)
     links: list[Path] = field(default_factory=list)
-    artifacts: int = 0
+    artifacts: list[VersionCandidate] = field(default_factory=list)
     archived: int = 0
 
     def explore(self) -> Root:
@@ -65,7 +67,8 @@ class Root:
         self._explore_old_layout()
         self._explore_new_layout()
         self.runs.sort(key=lambda run: run.path)
-        self.artifacts = sum(1 for _ in (self.path / ARTIFACTS).glob("*/*/v*/manifest.json"))
+        self._explore_artifacts()
+        self.links = list(dict.fromkeys(self.links))
         self.archived = sum(len(names) for _, _, names in os.walk(self.path / ARCHIVE))
         return self
 
@@ -88,6 +91,14 @@ class Root:
                     self._add(path, place)
                 else:
                     pending.append((path, (*place, path.name)))
+
+    def _explore_artifacts(self) -> None:
+        for type in self._folders(self.path / ARTIFACTS):
+            if not type.name.startswith("."):
+                for artifact in self._folders(type):
+                    self.artifacts += artifact_source.candidates(artifact)
+        # Where a type has a second folder by mistake, the right one comes first.
+        self.artifacts.sort(key=lambda one: (one.type, one.path.parts[-3] != one.type, one.path.parts[-2], one.number))
 
     def _add(self, path: Path, place: tuple[str, ...]) -> None:
         recycled = place[:1] == (RECYCLED,)

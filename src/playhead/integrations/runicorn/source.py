@@ -13,13 +13,16 @@ from typing import Any
 
 from playhead import clock, strictjson
 from playhead.claims import SILENT_SECONDS
+from playhead.errors import Damaged
 from playhead.integrations.runicorn.roots import Candidate
+from playhead.lanes.files.manifest import unsealed
 from playhead.layout import RunFolder, check_name, check_run_id
 
 _NAMES = RunFolder(Path())
 META, STATUS, DELETED = _NAMES.meta.name, _NAMES.status.name, _NAMES.deleted.name
+_LINEAGE = (_NAMES.artifacts_created.name, _NAMES.artifacts_used.name)
 # Files that Playhead reads, which must hold a JSON object.
-OWN_FILES = (META, STATUS, DELETED, _NAMES.summary.name, _NAMES.environment.name)
+OWN_FILES = (META, STATUS, DELETED, _NAMES.summary.name, _NAMES.environment.name, *_LINEAGE)
 # What cannot be read is kept, under a name that nobody reads.
 REJECTED = ".rejected.txt"
 
@@ -111,7 +114,7 @@ def _parts(folder: RunFolder, files: list[str]) -> list[int]:
 
 
 def _contents(folder: Path) -> tuple[list[str], list[str]]:
-    """List the plain files below a folder, and what is there besides; locks are neither."""
+    """List the plain files below a folder, and what is there besides; locks are neither, nor are old checksums."""
     files, left_out, pending = [], [], [folder]
     while pending:
         with os.scandir(pending.pop()) as entries:
@@ -121,7 +124,7 @@ def _contents(folder: Path) -> tuple[list[str], list[str]]:
                     pending.append(Path(entry))
                 elif not entry.is_file(follow_symlinks=False):
                     left_out.append(path)
-                elif not entry.name.endswith(".lock"):
+                elif not entry.name.endswith(".lock") and path != _NAMES.checksums.name:
                     files.append(path)
     return sorted(files), sorted(left_out)
 
@@ -138,11 +141,27 @@ def _documents(folder: Path, files: list[str]) -> tuple[dict[str, dict[str, Any]
             continue
         data = (folder / name).read_bytes()
         content = {} if name == DELETED and not data else _json_object(data)  # that it exists says enough
-        if content is not None:
+        if content is not None and (name not in _LINEAGE or _is_lineage(folder / name, content)):
             documents[name] = content
         elif name in OWN_FILES:
             damaged.append(name)
     return documents, damaged
+
+
+def _is_lineage(path: Path, content: dict[str, Any]) -> bool:
+    """Tell whether a file says which versions of artifacts a run made or used, as the catalogue will read it."""
+    try:
+        entries = unsealed(path, dict(content)).get("artifacts", [])
+    except Damaged:
+        return False
+    return isinstance(entries, list) and all(
+        isinstance(entry, dict)
+        and isinstance(entry.get("name"), str)
+        and isinstance(entry.get("type"), str)
+        and type(entry.get("version")) is int
+        and isinstance(entry.get("used_at", 0), (int, float))
+        for entry in entries
+    )
 
 
 def _json_object(data: bytes) -> dict[str, Any] | None:

@@ -12,17 +12,11 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.logger import KVWriter
 from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import (
-    DummyVecEnv,
-    VecEnv,
-    VecNormalize,
-    VecTransposeImage,
-    is_vecenv_wrapped,
-    sync_envs_normalization,
-)
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 from playhead.errors import WrongType
 from playhead.integrations.gymnasium import Recorder
+from playhead.integrations.stable_baselines3.wrapping import Wrapped
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.recording import RunWriter
 
@@ -37,8 +31,8 @@ class PlayheadCallback(BaseCallback):
     Args:
         run: What is recorded into, as `store.run(...)` gives it.
         eval_env: The environment of evaluations, not the one of the training; without it there are none. What the
-            training's own vector wrappers do to pictures and by normalising is done to it too; stacks of frames are its
-            own affair.
+            vector wrappers of the training do to observations is done to it too, in their order: transposing, stacking,
+            normalising with the training's settings and statistics. What it does by itself is not done twice.
         eval_freq: Steps of training between two evaluations.
         n_eval_episodes: Episodes of one.
         deterministic: Evaluate the best action of the policy, instead of a drawn one.
@@ -82,13 +76,15 @@ class PlayheadCallback(BaseCallback):
         )
         self._eval_freq, self._episodes, self._deterministic = eval_freq, n_eval_episodes, deterministic
         self._checkpoint_freq, self._artifact = checkpoint_freq, artifact
-        self._envs: VecEnv | None = None
+        self._wrapped: Wrapped | None = None
         self._writer = _Writer(run)
         self._evaluated_at = self._saved_at = 0
 
     # -- what the training tells ------------------------------------------------------------------------------------
 
     def _on_training_start(self) -> None:
+        if self._recorder is not None:
+            self._wrapped = self._wrap(self._recorder)  # now, so that what cannot be wrapped is refused at once
         if self._writer not in self.logger.output_formats:
             self.logger.output_formats.append(self._writer)
         self._evaluated_at = self._saved_at = self.num_timesteps
@@ -141,17 +137,13 @@ class PlayheadCallback(BaseCallback):
         """Give the environment of evaluations with what the training's own does to observations."""
         if self._recorder is None:
             raise WrongType("there is nothing to evaluate on: pass eval_env to the callback")
-        if self._envs is None:
-            recorder = self._recorder
-            envs: VecEnv = DummyVecEnv([lambda: Monitor(recorder)])
-            if is_vecenv_wrapped(self.training_env, VecTransposeImage):
-                envs = VecTransposeImage(envs)
-            if self.model.get_vec_normalize_env() is not None:
-                envs = VecNormalize(envs, training=False, norm_reward=False)
-            self._envs = envs
-        if self.model.get_vec_normalize_env() is not None:
-            sync_envs_normalization(self.training_env, self._envs)
-        return self._envs
+        if self._wrapped is None:
+            self._wrapped = self._wrap(self._recorder)
+        self._wrapped.follow()
+        return self._wrapped.envs
+
+    def _wrap(self, recorder: Recorder) -> Wrapped:
+        return Wrapped(DummyVecEnv([lambda: Monitor(recorder)]), self.training_env)
 
     def save_checkpoint(self, aliases: list[str] | None = None, **metadata: Any) -> None:
         """Keep the model as it is now.
