@@ -30,24 +30,17 @@ $(PAGE): $(shell find web -type f -not -path '*/node_modules/*') | $(STAMP)
 	bash web/npm.sh $(PYTHON) run build -- --logLevel warn
 	@touch $@
 
-demo: setup      ## Train a small agent, play Atari, record a pendulum with a camera, open the page on them
-	$(PYTHON) examples/cartpole.py --store demo-store
-	$(PYTHON) examples/atari.py --store demo-store
+demo: setup      ## Play Atari, record a camera, train a small agent; show what was recorded and open the page on it
+	$(PYTHON) examples/atari.py --store demo-store --steps 1500
 	$(VENV)/bin/playhead replay last --store demo-store --frames 1
-	$(VENV)/bin/playhead replay last --store demo-store --out demo-store/episode.gif --force
-	$(PYTHON) examples/pendulum.py --store demo-store
+	$(PYTHON) examples/pendulum.py --store demo-store --episodes 1
+	$(PYTHON) examples/cartpole.py --store demo-store
 	$(VENV)/bin/playhead ls --store demo-store
 	$(VENV)/bin/playhead show last --store demo-store
-	$(VENV)/bin/playhead episode show pendulum/-1 --store demo-store
-	$(VENV)/bin/playhead episode sheet pendulum/-1 --store demo-store -o demo-store/sheet.png
 	$(PYTHON) examples/look.py --store demo-store
 
-BESIDE := tests/crash tests/web  # those that kill and fail, and the page: about half of the time
-
-test: system setup  ## Run the tests, half of them beside the others
-	@$(PYTHON) -m pytest $(BESIDE) > $(VENV)/tests-beside.log 2>&1 & beside=$$!; \
-	$(PYTHON) -m pytest $(BESIDE:%=--ignore=%); rest=$$?; \
-	wait $$beside; others=$$?; cat $(VENV)/tests-beside.log; exit $$((rest | others))
+test: system setup  ## Run the tests, in lanes beside each other
+	$(PYTHON) -m tests.side_by_side
 
 check: setup     ## Lint and type-check
 	$(VENV)/bin/ruff check .
