@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from pathlib import Path
 
@@ -70,6 +71,7 @@ def test_what_was_cut_short_is_recovered_through_the_store(store: playhead.Store
         dropped = store.dataset("d").new_episode()
         dropped._tape.abandon()
         store.dataset("d").unfinished[0].discard()
+        assert store.dataset("d").unfinished == []
         assert listed(store) == [("d", 0, 1)]
         store.dataset("d").new_episode().abort()
         assert listed(store) == [("d", 0, 1)]
@@ -119,6 +121,30 @@ def test_a_store_that_is_open_for_reading_reads_datasets(store: playhead.Store) 
         assert reading.dataset("d")[0]["x"][0] == (1.0, 5)
         with pytest.raises(ReadOnly):
             reading.dataset("d").new_episode()
+
+
+def test_a_store_that_is_open_for_reading_is_not_changed(store: playhead.Store) -> None:
+    """Was a bug: edits were written, and recover() said ReadOnly after it had changed the files."""
+    for _ in range(2):
+        with contextlib.suppress(KeyError), store.dataset("d").new_episode() as episode:
+            episode.append("x", 1.0, 5)
+            if len(store.dataset("d")):
+                raise KeyError
+    folder = store.dataset("d").path
+    before = {path: path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+    with playhead.open(store.path, mode="r") as reading:
+        dataset = reading.dataset("d")
+        (unfinished,), uid = dataset.unfinished, str(dataset[0].uid)
+        for change in (
+            lambda: dataset.drop(uid),
+            lambda: dataset.undrop(uid),
+            lambda: dataset.set_static(uid, {"a": 1}),
+            unfinished.recover,
+            unfinished.discard,
+        ):
+            with pytest.raises(ReadOnly, match="mode='a'"):
+                change()
+    assert {path: path.read_bytes() if path.is_file() else None for path in folder.rglob("*")} == before
 
 
 def test_a_sample_has_a_ref(store: playhead.Store) -> None:

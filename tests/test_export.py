@@ -158,3 +158,49 @@ def test_a_damaged_signal_leaves_no_file(tmp_path: Path) -> None:
         with pytest.raises(Damaged):
             call(DiskEpisode(path), tmp_path / "out")
     assert [found.name for found in tmp_path.iterdir()] == ["data"]
+
+
+HOSTILE = ["../../outside/a", "/tmp/a", "..", ".", "", "a\\..\\b", "con", "a\x00b", "left/arm", "left%2Farm", "\udc80"]
+
+
+def test_no_name_leads_out_of_the_folder(tmp_path: Path) -> None:
+    """Was a bug: the name of an agent wrote images anywhere."""
+    target = tmp_path / "deep" / "out"
+    view = EpisodeView({name: ArraySignal(np.full((2, 8, 8, 3), 7, np.uint8), [0, 1]) for name in HOSTILE}, {})
+    export.to_frames(view, target)
+    written = list(tmp_path.rglob("*.png"))
+    assert len(written) == 2 * len(HOSTILE)
+    assert {path.parent.parent for path in written} == {target}
+    assert {path.name for path in tmp_path.iterdir()} == {"deep"}
+    assert (target / "left%2Farm" / "000001.png").exists()
+
+
+def test_members_of_an_archive_lead_nowhere_else(tmp_path: Path) -> None:
+    view = EpisodeView({name: ArraySignal([float(n)], [0]) for n, name in enumerate(HOSTILE)}, {})
+    assert export.to_npz(view, tmp_path / "a.npz") == HOSTILE
+    with np.load(tmp_path / "a.npz", allow_pickle=False) as found:
+        members = [name for name in found.files if name.startswith("values/")]
+        assert [found[name].tolist() for name in members] == [[float(n)] for n in range(len(HOSTILE))]
+        assert all(name.count("/") == 1 and not name.endswith(("/.", "/..", "/")) for name in members)
+        assert found["values/left%2Farm"] == HOSTILE.index("left/arm")
+
+
+def test_arrays_of_no_size(tmp_path: Path) -> None:
+    """Was a bug: Arrow said that columns differ in length."""
+    view = EpisodeView({"nothing": ArraySignal(np.zeros((3, 0)), range(3)), "x": ArraySignal([1.0] * 3, range(3))}, {})
+    assert export.to_csv(view, tmp_path / "a.csv") == export.to_parquet(view, tmp_path / "a.parquet") == 6
+    assert [row["value"] for row in rows_of(tmp_path / "a.csv")][:3] == ["[]"] * 3
+    assert export.to_npz(view, tmp_path / "a.npz") == ["nothing", "x"]
+    assert np.load(tmp_path / "a.npz")["values/nothing"].shape == (3, 0)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.longdouble])
+def test_numbers_that_no_table_has_are_refused(tmp_path: Path, dtype: type) -> None:
+    """Was a bug: it ended in an error of Arrow."""
+    view = EpisodeView({"z": ArraySignal(np.ones((2, 3), dtype), range(2))}, {})
+    for call in (export.to_csv, export.to_parquet):
+        with pytest.raises(WrongType, match=r"'z' are .*, for which tables have no type; export it with to_npz"):
+            call(view, tmp_path / "x")
+    assert list(tmp_path.iterdir()) == []
+    export.to_npz(view, tmp_path / "a.npz")
+    assert np.load(tmp_path / "a.npz")["values/z"].dtype == dtype

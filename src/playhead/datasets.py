@@ -48,6 +48,10 @@ class StoredDataset(EditedDataset, DatasetWriter):
         """
         return new_episode(self._home, self.name, uid=uid, created_ts_ns=created_ts_ns, run_id=run_id)
 
+    def _write(self, record: dict[str, Any]) -> Self:
+        _check_mode(self._home, "change it")
+        return super()._write(record)
+
     @property
     def unfinished(self) -> list[Unfinished]:
         """The episodes whose recording has not come to its end; `recover()` makes a normal one of each."""
@@ -94,8 +98,7 @@ def new_episode(
     home: Home, name: str, *, uid: str | None = None, created_ts_ns: int | None = None, run_id: str | None = None
 ) -> DiskEpisodeWriter:
     """Begin an episode in a dataset, however many it has; see `StoredDataset.new_episode`."""
-    if home.database.mode != "a":
-        raise ReadOnly(f"the store {home.layout.root} is open for reading; open it with mode='a' to record")
+    _check_mode(home, "record")
 
     def ended(writer: DiskEpisodeWriter, _outcome: str) -> None:
         episode_index.update(home, name, [int(writer.path.name)])
@@ -104,6 +107,12 @@ def new_episode(
     writer = place.new_episode(uid=uid, created_ts_ns=created_ts_ns, run_id=run_id, notify=ended)
     episode_index.update(home, name, [int(writer.path.name)])
     return writer
+
+
+def _check_mode(home: Home, to: str) -> None:
+    """Refuse what would change a store that is open for reading, before anything is changed."""
+    if home.database.mode != "a":
+        raise ReadOnly(f"the store {home.layout.root} is open for reading; open it with mode='a' to {to}")
 
 
 class CataloguedUnfinished(Unfinished):
@@ -115,14 +124,24 @@ class CataloguedUnfinished(Unfinished):
         self._dataset = dataset
 
     def recover(self, *, salvage: bool = False) -> DiskEpisode:
-        """Make a normal episode of what was recorded; see `Unfinished.recover`."""
+        """Make a normal episode of what was recorded; see `Unfinished.recover`.
+
+        Raises:
+            ReadOnly: The store is open for reading.
+        """
+        _check_mode(self._home, "recover what was cut short")
         try:
             return super().recover(salvage=salvage)
         finally:
             episode_index.update(self._home, self._dataset, [int(self.path.name)])
 
     def discard(self) -> None:
-        """Remove what was recorded, for good."""
+        """Remove what was recorded, for good; see `Unfinished.discard`.
+
+        Raises:
+            ReadOnly: The store is open for reading.
+        """
+        _check_mode(self._home, "change it")
         super().discard()
         episode_index.update(self._home, self._dataset, [int(self.path.name)])
 

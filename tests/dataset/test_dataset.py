@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pickle
 import subprocess
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from playhead.dataset import Dataset, EditedDataset, LocalDataset, LocalDatasetWriter
-from playhead.episode import Episode, EpisodeView
+from playhead.episode import DiskEpisodeWriter, Episode, EpisodeView, Unfinished
 from playhead.errors import BadKey, Damaged, NotFound, OutOfRange, WrongType
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden"
@@ -68,6 +69,27 @@ def test_numbers_are_never_used_twice(tmp_path: Path) -> None:
     with LocalDatasetWriter(tmp_path).new_episode() as episode:
         assert episode.path.name == "000000000003"
     assert len(LocalDataset(tmp_path)) == 3
+
+
+def test_the_number_of_what_was_discarded_is_not_used_again(tmp_path: Path) -> None:
+    """Was a bug: the next recording lay under the number of another one."""
+    record(tmp_path, 1)
+    writer = LocalDatasetWriter(tmp_path).new_episode()
+    writer._tape.abandon()  # as a kill would
+    (unfinished,) = LocalDataset(tmp_path).unfinished
+    unfinished.discard()
+    assert LocalDataset(tmp_path).unfinished == []
+    with LocalDatasetWriter(tmp_path).new_episode() as episode:
+        assert (writer.path.name, episode.path.name) == ("000000000001", "000000000002")
+    with pytest.raises(NotFound, match="removed"):
+        unfinished.discard()
+
+
+def test_what_was_discarded_outside_of_a_dataset_leaves_nothing(tmp_path: Path) -> None:
+    writer = DiskEpisodeWriter(tmp_path / "mine")
+    writer._tape.abandon()
+    Unfinished(writer.path).discard()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_folders_with_other_names_and_a_missing_root_are_no_episodes(tmp_path: Path) -> None:
@@ -158,6 +180,15 @@ def test_edits_are_views_beside_the_recordings(tmp_path: Path) -> None:
         third.drop("nobody")
     with pytest.raises(WrongType, match="JSON-serializable"):
         third.set_static(uids[0], {"x": np.zeros(2)})
+
+
+def test_numbers_that_are_not_finite_come_back_from_an_edit(tmp_path: Path) -> None:
+    """Was a bug: they came back as the texts that stand for them in the file."""
+    dataset = record(tmp_path, 1)
+    given = {"score": float("nan"), "top": [float("inf"), {"low": -float("inf")}]}
+    edited = dataset.edited.set_static(str(dataset[0].uid), given)[0]
+    assert math.isnan(edited["score"])
+    assert edited["top"] == given["top"]
 
 
 def test_an_edit_that_hides_a_signal_is_refused_when_it_is_read(tmp_path: Path) -> None:

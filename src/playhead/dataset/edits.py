@@ -103,7 +103,7 @@ class EditedDataset(Dataset):
     def _apply(self, record: Any) -> None:
         match record:
             case {"op": "set_static", "v": 1, "ep": str(uid), "data": dict(data)}:
-                self._items.setdefault(uid, {}).update(data)
+                self._items.setdefault(uid, {}).update(strictjson.restore(data))
             case {"op": "drop", "v": 1, "ep": str(uid)}:
                 self._dropped.add(uid)
             case {"op": "undrop", "v": 1, "ep": str(uid)}:

@@ -105,7 +105,7 @@ class LocalDatasetWriter(DatasetWriter):
 
             def at_end(outcome: str, number: int = number, ended: list[DiskEpisodeWriter] = ended) -> None:
                 if outcome == ABORTED:
-                    disk.make_folder(self._folder.tombstone(number))
+                    disk.make_folder(self._folder.episode(number).tombstone)
                 if notify is not None:
                     notify(ended[0], outcome)
 

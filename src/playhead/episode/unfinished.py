@@ -69,24 +69,31 @@ class Unfinished:
         """
         if tape.is_recorded(self._folder.tape, patience=tape.PATIENCE):
             raise StoreLocked(f"the episode {self.path} is still being recorded; close its writer first")
-        if not self.path.is_dir():
-            raise NotFound(f"no episode at {self.path}: it was removed")
+        self._check_there()
         if not self._folder.tape.exists() and not self._folder.signals() and not self.meta:
             raise NotFound(f"nothing was recorded of the episode {self.path} before it was cut short; discard() it")
         seal(self._folder, finished=True, salvage=salvage)
         return DiskEpisode(self.path)
 
     def discard(self) -> None:
-        """Remove what was recorded, for good.
+        """Remove what was recorded, for good. Its number in a dataset is not used again.
 
         Raises:
             StoreLocked: It is still being recorded.
+            NotFound: It was removed before.
         """
         if tape.is_recorded(self._folder.tape, patience=tape.PATIENCE):
             raise StoreLocked(f"the episode {self.path} is still being recorded; abort its writer")
+        self._check_there()
+        if self._folder.is_numbered():
+            disk.make_folders(self._folder.tombstone)
         hidden = disk.temporary_beside(self.path)
         disk.rename(self.path, hidden)
         disk.remove_tree(hidden)
+
+    def _check_there(self) -> None:
+        if not self.path.is_dir():
+            raise NotFound(f"no episode at {self.path}: it was removed")
 
     def __repr__(self) -> str:
         state = "being recorded" if self.is_recorded else "call recover()"

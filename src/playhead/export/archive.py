@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from playhead import disk, strictjson
 from playhead.episode import Episode
 from playhead.errors import WrongType
-from playhead.export.chosen import check_target, choose, is_video
+from playhead.export.chosen import check_target, choose, file_name, is_video
 from playhead.signal import Signal
 
 _BLOCK_BYTES = 1 << 26
@@ -29,6 +29,7 @@ def to_npz(
     """Write signals as they were recorded into an archive that `np.load` opens.
 
     It holds `values/NAME` and `timestamps/NAME` for each signal, and `static`, the items of the episode as JSON text.
+    NAME is percent-encoded where no file could be called so, as `to_frames` does it: the archive can be unpacked.
 
     Args:
         episode: The episode.
@@ -56,7 +57,7 @@ def to_npz(
         with zipfile.ZipFile(draft, "w", allowZip64=True) as archive:
             _put(archive, "static", np.array(strictjson.encode(strictjson.plain(episode.static)).decode()))
             for name, signal in chosen.items():
-                _put(archive, f"timestamps/{name}", signal.timestamps)
+                _put(archive, f"timestamps/{file_name(name)}", signal.timestamps)
                 _put_values(archive, name, signal)
         draft.commit()
     finally:
@@ -76,12 +77,12 @@ def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
 
 def _put_values(archive: zipfile.ZipFile, name: str, signal: Signal[Any]) -> None:
     if not is_video(signal) or not len(signal):
-        _put(archive, f"values/{name}", _without_objects(name, signal.values))
+        _put(archive, f"values/{file_name(name)}", _without_objects(name, signal.values))
         return
     first = np.asarray(signal[0][0])
     header = {"descr": first.dtype.str, "fortran_order": False, "shape": (len(signal), *first.shape)}
     step = max(1, _BLOCK_BYTES // max(1, first.nbytes))
-    with _member(archive, f"values/{name}") as member:
+    with _member(archive, f"values/{file_name(name)}") as member:
         np.lib.format.write_array_header_2_0(member, header)
         for start in range(0, len(signal), step):
             member.write(np.ascontiguousarray(signal[start : start + step].values).tobytes())

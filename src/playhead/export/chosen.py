@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead import disk
+from playhead import disk, layout
 from playhead.episode import Episode
 from playhead.errors import BadKey, Empty, Exists, NotFound
 from playhead.signal import Signal
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def choose(episode: Episode, names: Iterable[str] | None) -> dict[str, Signal[Any]]:
@@ -26,6 +29,18 @@ def choose(episode: Episode, names: Iterable[str] | None) -> dict[str, Signal[An
         if name not in signals:
             raise NotFound.among("signal", name, signals)
     return {name: signals[name] for name in (names or signals)}
+
+
+def file_name(name: str) -> str:
+    """Give the file or folder of a signal, whatever it or its agent is called: one name, which leads nowhere else.
+
+    What file systems dislike is percent-encoded, so that two names never become one.
+
+    Raises:
+        BadName: It is too long.
+    """
+    visible = name.encode("utf-8", "backslashreplace").decode()
+    return _CONTROL.sub(lambda match: f"%{ord(match[0]):02X}", layout.folder_name(visible)) or "%"
 
 
 def is_video(signal: Signal[Any]) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from playhead import disk
 from playhead.episode import Episode
 from playhead.errors import Empty, Exists, WrongType
-from playhead.export.chosen import choose, is_video, regular_times
+from playhead.export.chosen import choose, file_name, is_video, regular_times
 from playhead.signal import Signal
 
 Progress = Callable[[Sequence[int]], Iterable[int]]
@@ -34,7 +34,8 @@ def to_frames(
 ) -> dict[str, int]:
     """Write the frames of cameras as PNG files, without a loss: `TARGET/SIGNAL/000000.png` and so on.
 
-    Beside them, `frames.csv` has the file, the index and the time of each.
+    Beside them, `frames.csv` has the file, the index and the time of each. Of a signal whose name cannot be that of a
+    folder, what stands in the way is percent-encoded: `left/arm` lies in `left%2Farm`.
 
     Args:
         episode: The episode.
@@ -61,7 +62,7 @@ def to_frames(
     cameras = {name: signal for name, signal in chosen.items() if name not in others}
     if not cameras:
         raise Empty("there are no frames to export: no signal of the episode is images")
-    folders = {name: Path(target) / name for name in cameras}
+    folders = {name: Path(target) / file_name(name) for name in cameras}
     for folder in folders.values():
         if folder.exists() and any(folder.iterdir()) and not force:
             raise Exists(f"{folder} holds files; choose another folder, or replace frames with force=True (--force)")

@@ -48,7 +48,7 @@ def to_csv(
     Raises:
         Exists: The file is there.
         NotFound: There is no such signal, or no such rule.
-        WrongType: One of the signals is images.
+        WrongType: One of the signals is images, or of numbers that no table has.
     """
     path = check_target(target, force=force)
     chosen = _tabular(episode, signals, rules)
@@ -89,7 +89,7 @@ def to_parquet(
     Raises:
         Exists: The file is there.
         NotFound: There is no such signal, or no such rule.
-        WrongType: One of the signals is images.
+        WrongType: One of the signals is images, or of numbers that no table has.
     """
     path = check_target(target, force=force)
     chosen = _tabular(episode, signals, rules)
@@ -111,9 +111,20 @@ def _tabular(episode: Episode, names: Iterable[str] | None, rules: Mapping[str, 
     if images and wanted:
         raise WrongType(f"{images[0]!r} is images, which no table holds; export them with to_frames (--format frames)")
     found = {name: signal for name, signal in chosen.items() if name not in images}
+    for name, signal in found.items():
+        _check_numbers(name, signal)
     if not found:
         raise Empty("there is nothing for a table: the episode has no signals but images")
     return found
+
+
+def _check_numbers(name: str, signal: Signal[Any]) -> None:
+    kind = np.asarray(signal[0][0]).dtype if len(signal) else np.dtype(float)
+    if kind.kind == "c" or (kind.kind == "f" and kind.itemsize > 8):
+        raise WrongType(
+            f"the values of {name!r} are {kind}, for which tables have no type; export it with to_npz (--format npz), "
+            "and name the other signals for a table"
+        )
 
 
 def _aligned(signals: dict[str, Signal[Any]], rate: float, rules: Mapping[str, str] | None, *, flat: bool) -> pa.Table:
@@ -178,7 +189,7 @@ def _texts(values: NDArray[Any]) -> list[str]:
         return [value if isinstance(value, str) else _json(value) for value in values]
     flat = _digits(np.ascontiguousarray(values).reshape(-1))
     size = max(1, int(np.prod(values.shape[1:])))
-    if values.ndim == 2:
+    if values.ndim == 2 and values.size:
         return [f"[{', '.join(flat[start : start + size])}]" for start in range(0, len(flat), size)]
     return [_json(value) for value in values]
 

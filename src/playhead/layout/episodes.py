@@ -58,6 +58,15 @@ class EpisodeFolder:
         return self.path / ".recording"
 
     @property
+    def tombstone(self) -> Path:
+        """What the episode leaves where it is removed, so that its number is not used again."""
+        return self.path.parent / f".{self.path.name}.aborted"
+
+    def is_numbered(self) -> bool:
+        """Tell whether the folder is one of a dataset, where each has a number."""
+        return bool(_NUMBER.fullmatch(self.path.name) and _NUMBER.fullmatch(self.path.parent.name))
+
+    @property
     def edits(self) -> Path:
         """Later facts about the episode; some programs keep them here, and not beside all episodes."""
         return self.path / EDITS
@@ -107,10 +116,6 @@ class DatasetFolder:
     def episode(self, number: int) -> EpisodeFolder:
         """Name the folder of an episode."""
         return EpisodeFolder(f"{self.path}/{number // BLOCK * BLOCK:012}/{number:012}")
-
-    def tombstone(self, number: int) -> Path:
-        """Name what an aborted episode leaves, so that its number is not used again."""
-        return self.path / f"{number // BLOCK * BLOCK:012}" / f".{number:012}.aborted"
 
     def numbers(self) -> Iterator[int]:
         """Walk over the numbers of the episodes, in order."""
