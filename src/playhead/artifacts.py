@@ -217,6 +217,19 @@ def log(home: Home, folder: RunFolder, run_id: str, draft: Artifact, **options: 
     return version
 
 
+def usable(home: Home, ref: str) -> ArtifactVersion:
+    """Look a version up that a run may use; otherwise as `Artifacts`.
+
+    Raises:
+        NotFound: There is none, or it is deleted.
+    """
+    version = Artifacts(home)[ref]
+    if version.is_deleted:
+        again = f"store.artifacts[{version.ref!r}].restore()"
+        raise NotFound(f"the version {version.ref} is deleted, and no run may use it; take it back by {again}")
+    return version
+
+
 def use(home: Home, folder: RunFolder, key: int, version: ArtifactVersion, at: float) -> None:
     """Note in a run's folder, and in the catalogue, that it used a version."""
     entry = {

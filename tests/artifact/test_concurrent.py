@@ -9,6 +9,8 @@ from pathlib import Path
 
 import playhead
 from playhead.artifact import walking
+from playhead.care import collecting, verify
+from playhead.lanes.files import intake
 from playhead.lanes.files.pool import Pool
 from playhead.layout import Layout
 
@@ -64,3 +66,53 @@ def test_each_save_gets_its_own_version_and_nothing_is_lost(tmp_path: Path) -> N
             assert store.artifacts[f"policy:by-{who}"].version == max(mine)
         layout = Layout(path)
         assert {blob.digest for blob in Pool(layout.artifacts.pool).blobs()} == walking.referenced(layout)
+
+
+def files_of(number: int) -> dict[str, bytes]:
+    return {f"{folder}/{n}.txt": b"%d %d" % (n, number * (folder == "a")) for folder in "ab" for n in range(64)}
+
+
+def save_folders(path: Path, folder: Path, who: int, done: multiprocessing.Queue[tuple[int, bytes]]) -> None:
+    """Save a folder again and again: two of three times as it was."""
+    intake._TICK_NS = intake._COARSE_NS = -1  # nobody writes to the files while they are saved
+    with playhead.open(path) as store:
+        for n in range(3 * SAVES):
+            for name, content in files_of(n // 3).items() if n % 3 == 0 else ():
+                (folder / str(who) / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / str(who) / name).write_bytes(content)
+            done.put((store.artifacts.save("data", folder / str(who)).version, b"%d" % (n // 3)))
+
+
+def purge_some(path: Path, _folder: Path, _who: int, done: multiprocessing.Queue[tuple[int, bytes]]) -> None:
+    """Purge the oldest versions, which others link to, and collect garbage, while others save."""
+    with playhead.open(path) as store:
+        gone = 0
+        while gone < SAVES:
+            versions = store.artifacts.versions("data") if list(store.artifacts) else []
+            if len(versions) > 2:
+                versions[0].purge()
+                gone += 1
+            collecting.collect(store._home, older_than=0)
+    done.put((0, b""))
+
+
+def test_folders_are_shared_while_those_who_have_them_go(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    playhead.open(path).close()
+    done: multiprocessing.Queue[tuple[int, bytes]] = FORK.Queue()
+    workers = [FORK.Process(target=save_folders, args=(path, tmp_path, who, done)) for who in range(2)]
+    workers.append(FORK.Process(target=purge_some, args=(path, tmp_path, 9, done)))
+    for worker in workers:
+        worker.start()
+    saved = dict(done.get(timeout=200) for _ in range(6 * SAVES + 1))
+    for worker in workers:
+        worker.join()
+        assert worker.exitcode == 0
+    with playhead.open(path) as store:
+        kept = store.artifacts.versions("data")
+        assert len(kept) == 6 * SAVES - SAVES
+        for version in kept:
+            due = files_of(int(saved[version.version]))
+            assert {name: (version.path / name).read_bytes() for name in due} == due
+        assert any(version.path.is_symlink() for version in kept)
+    assert [finding for finding in verify(path, full=True) if finding.lane == "artifacts"] == []

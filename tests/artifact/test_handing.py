@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import playhead
 from playhead import disk
+from playhead.lanes.files import sharing
 from tests.artifact.conftest import CONTENTS, read
 
 
@@ -139,6 +143,79 @@ def test_saving_a_content_whose_blob_is_damaged_mends_the_pool(
     assert version.verify() == []
 
 
+@pytest.mark.parametrize("meeting", ["download", "file", "verify", "use"])
+def test_saving_an_unchanged_file_again_mends_what_was_found_damaged(
+    store: playhead.Store, tmp_path: Path, meeting: str
+) -> None:
+    source = tmp_path / "m.pt"
+    source.write_bytes(b"x" * 1000)
+    time.sleep(0.05)  # so that the file is known by its look
+    version = store.artifacts.save("policy", source)
+    flip(blob(store, b"x" * 1000), 5)
+    with store.run("p", "n") as run:
+        if meeting == "verify":
+            assert len(version.verify()) == 1
+        else:
+            meet: dict[str, Callable[[], object]] = {
+                "download": lambda: version.download(tmp_path / "out"),
+                "file": lambda: version.file("m.pt"),
+                "use": lambda: run.use_artifact("policy:v1"),
+            }
+            with pytest.raises(playhead.Damaged, match="Save the files again"):
+                meet[meeting]()
+    assert store.artifacts.save("policy", source).verify() == []
+    assert (version.download(tmp_path / "out") / "m.pt").read_bytes() == b"x" * 1000
+
+
+def test_a_large_folder_that_was_found_damaged_is_saved_again(store: playhead.Store, tmp_path: Path) -> None:
+    (tmp_path / "many").mkdir()
+    for n in range(sharing.LEAST):
+        (tmp_path / "many" / f"{n}").write_text(f"content {n}")
+    time.sleep(0.05)
+    version = store.artifacts.save("policy", tmp_path / "many")
+    assert store.artifacts.save("policy", tmp_path / "many").path.is_symlink()
+    flip(blob(store, b"content 7"), 5)
+    assert len(version.verify()) == 1
+    assert store.artifacts.save("policy", tmp_path / "many").verify() == []
+    (tmp_path / "out").mkdir()
+    assert (version.download(tmp_path / "out") / "7").read_text() == "content 7"
+
+
+def test_what_can_be_run_still_can(store: playhead.Store, tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    for name in ("tool.sh", "data"):
+        (tmp_path / "src" / name).write_text(f"echo {name}")
+    (tmp_path / "src" / "tool.sh").chmod(0o755)
+    time.sleep(0.05)
+    for n in (1, 2):  # the second time both are known
+        out = store.artifacts.save("tools", tmp_path / "src", type="code").download(tmp_path / f"out{n}")
+        assert [name for name in ("tool.sh", "data") if (out / name).stat().st_mode & 0o100] == ["tool.sh"]
+    (tmp_path / "src" / "tool.sh").chmod(0o644)
+    version = store.artifacts.save("tools", tmp_path / "src", type="code")
+    assert not (version.download(tmp_path / "out3") / "tool.sh").stat().st_mode & 0o111
+    assert "executables" not in json.loads((version.path.parent / "manifest.json").read_text())
+
+
+def test_a_folder_that_is_there_is_all_that_is_written_to(version: playhead.ArtifactVersion, tmp_path: Path) -> None:
+    """As where it is a disk of its own, or lies in a folder of somebody else."""
+    target = tmp_path / "theirs" / "mine"
+    target.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(target)
+    made: list[str] = []
+
+    def hook(operation: str, path: str, size: int) -> None:
+        made.append(path)
+
+    with disk.hooked(hook):
+        version.download(tmp_path / "link")
+    assert read(target) == CONTENTS
+    assert made
+    assert [path for path in made if not path.startswith(f"{tmp_path}/link/")] == []
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(playhead.Exists, match="no folder"):
+        version.download(tmp_path / "file")
+
+
 def test_a_manifest_that_leads_out_is_refused(store: playhead.Store, files: Path, tmp_path: Path) -> None:
     store.artifacts.save("policy", files / "config.json")
     folder = store.path / "artifacts/model/policy"
@@ -175,7 +252,7 @@ def test_a_file_system_that_folds_case_is_named_as_the_reason(
         write(path.replace("README", "Readme"), *args, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(disk, "write_blocks", folding)
-    monkeypatch.setattr(disk, "clone", lambda *_: False)
+    monkeypatch.setattr(disk, "clone", lambda *_, **_options: False)
     with pytest.raises(playhead.BadName, match="differ only in case"):
         version.download(tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 import playhead
+from playhead.artifact import index
+from playhead.layout import RunFolder
 
 
 @pytest.fixture
@@ -80,3 +83,13 @@ def test_a_run_that_was_purged_leaves_the_versions_it_made(store: playhead.Store
     found = store.artifacts["policy:v1"].lineage()
     assert ids(found.upstream, chain) == ["first"]
     assert store.artifacts["policy:v1"].verify() == []
+
+
+@pytest.mark.parametrize("key", ["type", "name", "version", "used_at"])
+def test_what_a_run_used_is_read_or_refused_with_words(store: playhead.Store, tmp_path: Path, key: str) -> None:
+    folder = RunFolder(tmp_path)
+    for odd in (None, 10**30, [], {}, -1, 1e300):
+        entry = {"type": "model", "name": "policy", "version": 1, "used_at": 1.0} | {key: odd}
+        folder.artifacts_used.write_text(json.dumps({"artifacts": [entry]}))
+        with pytest.raises(playhead.Damaged, match=r"artifacts_used\.json is damaged"):
+            index.put_uses(store._home, 1, folder)

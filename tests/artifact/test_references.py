@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import numpy as np
@@ -94,3 +95,33 @@ def test_a_dataset_of_the_store_is_an_artifact_without_a_copy(store: playhead.St
 def test_a_reference_that_leads_out_of_its_lane_is_refused(store: playhead.Store, uri: str) -> None:
     with pytest.raises(playhead.BadName):
         store.artifacts.save(referring(uri))
+
+
+@pytest.mark.parametrize("uri", ["http://[x", "file://[", "file", "", "s3://a b"])
+def test_what_says_no_place_is_refused(uri: str) -> None:
+    with pytest.raises(playhead.BadRef, match="is no reference"):
+        referring(uri)
+
+
+def test_odd_things_elsewhere_are_named_and_never_waited_for(store: playhead.Store, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "dangling").symlink_to("nowhere")
+    for uri, error, words in (
+        ((tmp_path / "pipe").as_uri(), playhead.WrongType, "it is a pipe"),
+        ("file:///dev/null", playhead.WrongType, "it is a device"),
+        ((tmp_path / "folder").as_uri(), playhead.NotFound, "dangling .* a link to nowhere"),
+    ):
+        with pytest.raises(error, match=words):
+            store.artifacts.save(referring(uri))
+    assert list(store.artifacts) == []
+
+
+def test_what_turned_odd_since_is_a_finding(store: playhead.Store, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("x")
+    version = store.artifacts.save(referring(path.as_uri()))
+    path.unlink()
+    os.mkfifo(path)
+    (problem,) = version.verify()
+    assert "it is a pipe" in str(problem)

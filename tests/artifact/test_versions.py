@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import playhead
+from playhead.catalog import artifacts as catalog
 
 
 def save(store: playhead.Store, tmp_path: Path, content: str, **options: object) -> playhead.ArtifactVersion:
@@ -50,6 +51,56 @@ def test_a_version_that_another_program_marked_as_deleted_is_not_latest(store: p
     (store.path / "artifacts/model/policy/v2/.deleted").write_text("{}")
     assert store.artifacts["policy:latest"].version == 1
     assert store.artifacts["policy:v2"].is_deleted
+
+
+def test_a_version_that_is_deleted_cannot_be_used(store: playhead.Store, tmp_path: Path) -> None:
+    save(store, tmp_path, "1").delete()
+    with store.run("p", "n") as run:
+        with pytest.raises(playhead.NotFound, match=r"policy:v1 is deleted.*restore\(\)"):
+            run.use_artifact("policy:v1", verify=False)
+        assert run.artifacts_used == []
+        store.artifacts["policy:v1"].restore()
+        assert run.use_artifact("policy:v1").version == 1
+
+
+def test_a_store_open_for_reading_restores_nothing(store: playhead.Store, tmp_path: Path) -> None:
+    save(store, tmp_path, "1").delete("bad")
+    store.close()
+    mark = store.path / "artifacts/model/policy/v1/.deleted"
+    before = mark.read_bytes()
+    with playhead.open(store.path, mode="r") as reading:
+        (version,) = reading.artifacts.versions("policy", deleted=True)
+        with pytest.raises(playhead.ReadOnly):
+            version.restore()
+        assert version.is_deleted
+    assert mark.read_bytes() == before
+
+
+def test_what_a_purged_version_was_about_is_forgotten_at_once(store: playhead.Store, tmp_path: Path) -> None:
+    save(store, tmp_path, "1", tags=["secret"]).purge()
+
+    def tags(of: playhead.Store) -> list[str]:
+        with of._home.database.read() as connection:
+            return [one.tags for one in catalog.versions(connection, "model", "policy").values()]
+
+    assert tags(store) == ["[]"]
+    store.close()
+    playhead.rebuild(store.path)
+    with playhead.open(store.path) as again:
+        assert [row.versions for row in again.artifacts] == [0]
+        assert tags(again) == ["[]"]
+
+
+def test_a_link_in_the_place_of_a_version_is_not_written_to(store: playhead.Store, tmp_path: Path) -> None:
+    save(store, tmp_path, "1")
+    folder, outside = store.path / "artifacts/model/policy", tmp_path / "outside"
+    (folder / "v1").rename(outside)
+    (folder / "v1").symlink_to(outside)
+    before = sorted(outside.rglob("*"))
+    with pytest.raises(playhead.Damaged, match="a place in the store"):
+        store.artifacts["policy:v1"].delete()
+    assert sorted(outside.rglob("*")) == before
+    assert save(store, tmp_path, "2").version == 2
 
 
 def test_words_move_from_version_to_version(store: playhead.Store, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Artifacts that are saved, named, deleted and purged, stopped at any change of the disk, and what must hold after it.
 
-As a program under `LD_PRELOAD=faults.so` it takes what `campaign` takes, with `few` or `many` for what to save.
+As a program under `LD_PRELOAD=faults.so` it takes what `campaign` takes, with `few`, `many` or `shared` for what to save.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from pathlib import Path
 
 import playhead
 from playhead.artifact import walking
+from playhead.care import verify
 from playhead.errors import Damaged
+from playhead.lanes.files import intake, sharing
 from playhead.lanes.files.pool import Pool
 from playhead.layout import Layout
 
@@ -83,6 +85,58 @@ def hold_to(path: Path, acknowledged: list[str], count: int) -> None:
         assert [row.latest for row in store.artifacts] == [again.version]
 
 
+def work_shared(path: Path, acknowledge: Acknowledge) -> None:
+    """Save versions that share folders, and purge the one that has the files."""
+    _share_early()
+    folder = write(path.with_name(f"{path.name} shared"), 1, MANY)
+    with playhead.open(path) as store:
+        for stage in (1, 1, 2):
+            (folder / "large.bin").write_bytes(contents(stage, MANY)["large.bin"])
+            version = store.artifacts.save("policy", folder)
+            acknowledge(f"saved {version.version}")
+            assert version.version == 1 or [*sharing.links_of(version._folder)], "nothing is shared"
+        store.artifacts["policy:v1"].purge()
+        acknowledge("purged 1")
+        acknowledge(f"saved {store.artifacts.save('policy', folder).version}")
+
+
+def hold_shared_to(path: Path, acknowledged: list[str]) -> None:
+    """Every version is whole, also for who opens paths; the work is done again, and then nothing is wrong."""
+    _share_early()
+    first = contents(1, MANY)
+    due = {1: first, 2: first, 3: first | {"large.bin": contents(2, MANY)["large.bin"]}}
+    due[4] = due[3]
+    with playhead.open(path) as store:
+        for number in range(1, 5):
+            if f"saved {number}" in acknowledged and number > 1:
+                assert f"policy:v{number}" in store.artifacts
+            if f"policy:v{number}" in store.artifacts:
+                version = store.artifacts[f"policy:v{number}"]
+                assert version.verify() == []
+                assert {entry.path: entry.sha256 for entry in version.manifest.files} == digests_of(due[number])
+                if not version.is_deleted:  # else it may be half purged
+                    assert {name: (version.path / name).read_bytes() for name in due[number]} == due[number]
+        if "purged 1" in acknowledged:
+            assert "policy:v1" not in store.artifacts
+        elif "policy:v1" in store.artifacts:
+            store.artifacts["policy:v1"].purge()
+        again = store.artifacts.save("policy", write(path.with_name("again"), 1, MANY))
+        assert again.version > len([one for one in acknowledged if one.startswith("saved")])
+        store.artifacts.save("policy", path.with_name("again"))
+        hold_pool_to(Layout(store.path))
+    wrong = [finding for finding in verify(path, full=True) if not finding.is_harmless and finding.lane == "artifacts"]
+    assert wrong == []
+
+
+def _share_early() -> None:
+    sharing.LEAST = 8
+    intake._TICK_NS = intake._COARSE_NS = -1  # nobody writes to the files while they are saved
+
+
+def digests_of(files: dict[str, bytes]) -> dict[str, str]:
+    return {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+
+
 def versions_of(store: playhead.Store) -> list[playhead.ArtifactVersion]:
     try:
         return list(store.artifacts.versions("policy", deleted=True))
@@ -93,9 +147,7 @@ def versions_of(store: playhead.Store) -> list[playhead.ArtifactVersion]:
 def hold_version_to(version: playhead.ArtifactVersion, stage: int, count: int) -> None:
     """A version that can be seen is whole."""
     assert version.verify() == []
-    assert {
-        entry.path: entry.sha256 for entry in version.manifest.files
-    } == {name: hashlib.sha256(content).hexdigest() for name, content in contents(stage, count).items()}  # fmt: skip
+    assert {entry.path: entry.sha256 for entry in version.manifest.files} == digests_of(contents(stage, count))
 
 
 def hold_pool_to(layout: Layout) -> None:
@@ -119,6 +171,7 @@ WORKLOADS = {
         lambda path, acknowledge: work(path, acknowledge, MANY),
         lambda path, acknowledged: hold_to(path, acknowledged, MANY),
     ),
+    "shared": (work_shared, hold_shared_to),
 }
 
 

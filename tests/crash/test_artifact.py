@@ -21,6 +21,7 @@ import pytest
 
 import playhead
 from playhead.errors import PlayheadError
+from playhead.lanes.files import intake, sharing
 from playhead.testing import failing_at, killed_at, operations_of
 from tests.crash.artifact_campaign import FEW, WORKLOADS, hold_to
 
@@ -28,6 +29,14 @@ ROOT = Path(__file__).parents[2]
 SHARE = float(os.environ.get("PLAYHEAD_CAMPAIGN", "0.1"))
 STRIDE = 1 if SHARE >= 1 else round(20 / SHARE)
 OUR_STRIDE = 1 if SHARE >= 1 else round(5 / SHARE)
+
+
+@pytest.fixture(autouse=True)
+def as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Undo what the workloads set, at the end of each test."""
+    monkeypatch.setattr(sharing, "LEAST", sharing.LEAST)
+    monkeypatch.setattr(intake, "_TICK_NS", intake._TICK_NS)
+    monkeypatch.setattr(intake, "_COARSE_NS", intake._COARSE_NS)
 
 
 @pytest.fixture(scope="module")
@@ -69,20 +78,25 @@ def test_killed_at_each_change_of_ours(tmp_path: Path, what: str, torn: bool) ->
     work, holds = WORKLOADS[what]
     count = count_of(what, tmp_path)
     places = range(5 * torn, count, OUR_STRIDE)
+    killed = 0
     for n in places:
         (tmp_path / str(n)).mkdir()
         path = tmp_path / str(n) / "s"
         crash = killed_at(n, lambda acknowledge, path=path: work(path, acknowledge), torn=torn)
         holds(path, crash.acknowledged)
+        killed += crash.killed
+    assert killed > 0
     print(f"artifacts {what}: killed{' and torn' * torn} at {len(places)} of {count} changes, whole each time")
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(("lasting", "short"), [(False, False), (True, False), (False, True)])
-def test_failing_at_each_change_of_ours(tmp_path: Path, lasting: bool, short: bool) -> None:
-    work, holds = WORKLOADS["many"]
-    count = count_of("many", tmp_path)
+@pytest.mark.parametrize("what", ["many", "shared"])
+def test_failing_at_each_change_of_ours(tmp_path: Path, what: str, lasting: bool, short: bool) -> None:
+    work, holds = WORKLOADS[what]
+    count = count_of(what, tmp_path)
     places = range(3 * lasting + 6 * short, count, OUR_STRIDE)
+    failed = 0
     for n in places:
         (tmp_path / str(n)).mkdir()
         path = tmp_path / str(n) / "s"
@@ -91,8 +105,9 @@ def test_failing_at_each_change_of_ours(tmp_path: Path, lasting: bool, short: bo
             with failing_at(n, errno.ENOSPC, lasting=lasting, short=short):
                 work(path, acknowledged.append)
         except (PlayheadError, OSError):
-            pass
+            failed += 1
         holds(path, acknowledged)
+    assert failed > 0
     print(f"artifacts: failed at {len(places)} of {count} changes, whole each time")
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from playhead import clock, disk, facts, strictjson
-from playhead.artifact import index, walking
+from playhead.artifact import index, recalling, walking
 from playhead.errors import Damaged, NotFound, ReadOnly, WrongType
 from playhead.home import Home
+from playhead.lanes.files import sharing
 from playhead.lanes.files.manifest import DELETED, LATEST, READY, Manifest, Metadata, VersionEntry, Versions
 from playhead.lanes.files.pool import Pool
 from playhead.layout import ArtifactFolder, check_alias
@@ -75,8 +76,13 @@ def restore(home: Home, folder: ArtifactFolder, number: int) -> Versions:
     place = folder.version(number)
     if not place.path.is_dir():
         raise NotFound(f"{folder.name}:v{number} was purged, and cannot be restored")
-    disk.remove(place.deleted)
-    return _change(home, folder, number, lambda found, entry: _with_status(found, entry, READY))
+    return _change(
+        home,
+        folder,
+        number,
+        lambda found, entry: _with_status(found, entry, READY),
+        then=lambda: disk.remove(place.deleted),
+    )
 
 
 def _with_status(versions: Versions, entry: VersionEntry, status: str) -> Versions:
@@ -95,10 +101,17 @@ def purge(home: Home, folder: ArtifactFolder, number: int) -> int:
         held = {entry.sha256 for entry in Manifest.load(place, Metadata.load(place, None).manifest_digest).files}
     except Damaged:
         held = set()  # left to the collection of all garbage
-    _change(home, folder, number, _without)
     gone = disk.temporary_beside(place.path)
+    heirs: dict[str, int] = {}
+
+    def go() -> None:
+        heirs.update(sharing.pass_on(folder, number))
+        with contextlib.suppress(FileNotFoundError):
+            disk.rename(place.path, gone)  # out of sight in one step, then away at leisure
+
+    _change(home, folder, number, _without, then=go)
+    recalling.hand_on(home, folder, number, heirs)
     with contextlib.suppress(FileNotFoundError):
-        disk.rename(place.path, gone)  # out of sight in one step, then away at leisure
         disk.remove_tree(gone)
     return _collect(home, held)
 
@@ -126,9 +139,13 @@ def _collect(home: Home, digests: set[str]) -> int:
     return freed
 
 
-def _change(home: Home, folder: ArtifactFolder, number: int, change: Change) -> Versions:
+def _change(
+    home: Home, folder: ArtifactFolder, number: int, change: Change, then: Callable[[], None] = lambda: None
+) -> Versions:
+    """Change what `versions.json` says of a version, and do something more before others may change it."""
     if home.database.mode != "a":
         raise ReadOnly(f"the store {home.layout.root} is open for reading; open it with mode='a' to change it")
+    home.layout.check_holds(folder.version(number).metadata)
     with disk.locked(folder.lock, make=True):
         versions = Versions.load(folder)
         entry = versions.get(number)
@@ -138,5 +155,6 @@ def _change(home: Home, folder: ArtifactFolder, number: int, change: Change) -> 
             )
         changed = change(versions, entry)
         disk.replace(folder.versions, changed.encode())
+        then()
     index.put(home, folder)
     return changed

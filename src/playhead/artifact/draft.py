@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from playhead import layout, strictjson
 from playhead.artifact import references
-from playhead.errors import BadName, Closed, NotFound, WrongType
+from playhead.errors import Closed, NotFound, WrongType
 from playhead.lanes.files import sources
 from playhead.lanes.files.manifest import Reference
-from playhead.lanes.files.sources import Source
+from playhead.lanes.files.tree import Tree
 
 if TYPE_CHECKING:
     from playhead.artifact.version import ArtifactVersion
@@ -142,27 +143,18 @@ class Artifact:
     @property
     def files(self) -> list[str]:
         """The paths of its files within it."""
-        return self.saved.files if self.saved is not None else sorted(source.member for source in self.gather()[0])
+        return self.saved.files if self.saved is not None else sorted(self.gather())
 
-    def gather(self) -> tuple[list[Source], list[str]]:
-        """Look at the files as they are now: what to save, and which folders are empty.
+    def gather(self) -> Tree:
+        """Look at the files as they are now.
 
         Raises:
             WrongType: One of them cannot be saved.
             BadName: Two of them have one place.
         """
-        found: dict[str, Source] = {}
-        empty: list[str] = []
-        each: list[Source | str] = [sources.file(path, name) for path, name in self._files]
-        for path, name, exclude in self._folders:
-            each.extend(sources.walk(path, name, exclude))
-        for one in each:
-            if isinstance(one, str):
-                empty.append(one)
-            elif found.setdefault(one.member, one).path != one.path:
-                raise BadName(f"{found[one.member].path} and {one.path} would both be {one.member!r} in {self.name}")
-        _refuse_nested(found)
-        return [found[member] for member in sorted(found)], sorted({*empty} - found.keys())
+        files = (sources.file(path, name).listed() for path, name in self._files)
+        folders = (each for path, name, exclude in self._folders for each in sources.walk(path, name, exclude))
+        return Tree(chain(files, folders))
 
     @property
     def version(self) -> int | None:
@@ -195,12 +187,3 @@ class Artifact:
         if self.saved is not None:
             return f"<Artifact {self.saved.ref}, saved>"
         return f"<Artifact {self.type}/{self.name}, not saved yet>"
-
-
-def _refuse_nested(found: Mapping[str, Source]) -> None:
-    for member in found:
-        parent = member.rpartition("/")[0]
-        while parent:
-            if parent in found:
-                raise BadName(f"{found[parent].path} would be the file {parent!r}, and {member!r} lies in it")
-            parent = parent.rpartition("/")[0]

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from playhead import disk
 from playhead.errors import BadName, Damaged, Exists
-from playhead.lanes.files import parallel
+from playhead.lanes.files import parallel, sharing
 from playhead.lanes.files.manifest import FileEntry, Manifest
-from playhead.lanes.files.pool import Pool, Watch, blocks_of, digest_of
+from playhead.lanes.files.pool import Pool, Watch, blocks_of, digest_of, size_of
 from playhead.layout import VersionFolder, windows_problems
 
 _REMEDY = "Save the files again, or restore the store from a copy; playhead verify finds all that is damaged"
@@ -21,12 +21,13 @@ _REMEDY = "Save the files again, or restore the store from a copy; playhead veri
 
 def copies(pool: Pool, folder: VersionFolder, entry: FileEntry) -> Iterator[str]:
     """Name the places where a file of a version lies: in the pool, and where that is another file, in the version."""
-    blob, own = pool.folder.blob(entry.sha256), f"{folder.files}/{entry.path}"
-    is_in_pool = os.path.isfile(blob)
+    blob = pool.folder.blob(entry.sha256)
+    is_in_pool = size_of(blob) is not None
     if is_in_pool:
         yield blob
-    if os.path.isfile(own) and not (is_in_pool and os.path.samefile(blob, own)):
-        yield own
+    own = sharing.file_of(folder, entry.path)
+    if own is not None and size_of(own) is not None and not (is_in_pool and os.path.samefile(blob, own)):
+        yield str(own)
 
 
 def check(pool: Pool, folder: VersionFolder, entry: FileEntry, watch: Watch | None = None) -> Path:
@@ -67,13 +68,15 @@ def hand_out(
         Exists: A file of another content has the name of one.
         BadName: The file system of the folder cannot hold them.
     """
+    if target.exists() and not target.is_dir():
+        raise Exists(f"{target} is there, and is no folder; choose another folder")
     wanted = [entry for entry in manifest.files if not _is_there(target, entry, overwrite=overwrite)]
     disk.make_folders(target.parent, durable=False)
-    with _beside(target) as staging:
+    with _staging(target) as staging:
         for name in _folders(manifest):
             disk.make_folders(staging / name, durable=False)
 
-        writer = _Writer(pool, folder, str(staging), link, watch)
+        writer = _Writer(pool, folder, str(staging), link, frozenset(manifest.executables), watch)
         with _named_problems(manifest, target):
             parallel.each(wanted, lambda entry: entry.size, writer.write)
             _move(staging, target, wanted, manifest)
@@ -92,8 +95,9 @@ def _is_there(target: Path, entry: FileEntry, *, overwrite: bool) -> bool:
 
 
 @contextlib.contextmanager
-def _beside(target: Path) -> Iterator[Path]:
-    staging = disk.temporary_beside(target)
+def _staging(target: Path) -> Iterator[Path]:
+    """Make a hidden folder in a folder that is there, which may be another disk or all that is ours; else beside it."""
+    staging = disk.temporary_beside(target / target.name if target.exists() else target)
     disk.make_folder(staging)
     try:
         yield staging
@@ -110,14 +114,24 @@ class _Writer:
         folder: The version.
         staging: Where they go.
         link: Give the pool's own files.
+        executables: The paths of those that can be run.
         watch: Is told of bytes as they are done.
     """
 
-    def __init__(self, pool: Pool, folder: VersionFolder, staging: str, link: bool, watch: Watch | None) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        folder: VersionFolder,
+        staging: str,
+        link: bool,
+        executables: frozenset[str],
+        watch: Watch | None,
+    ) -> None:
         self._pool = pool
         self._folder = folder
         self._staging = staging
         self._link = link
+        self._executables = executables
         self._watch = watch
         self._can_clone = True
 
@@ -129,15 +143,15 @@ class _Writer:
                 if digest_of(source, self._watch) == entry.sha256:
                     _link(source, target)
                     return
-            elif self._copy(source, target) == entry.sha256:
+            elif self._copy(source, target, 0o777 if entry.path in self._executables else 0o666) == entry.sha256:
                 return
             else:
                 disk.remove(target)
         raise damage(self._pool, self._folder, entry)
 
-    def _copy(self, source: str, target: str) -> str:
+    def _copy(self, source: str, target: str, mode: int) -> str:
         """Copy a file, or share its blocks, and give the SHA-256 of what arrived."""
-        self._can_clone = self._can_clone and disk.clone(source, target)
+        self._can_clone = self._can_clone and disk.clone(source, target, mode=mode)
         if self._can_clone:
             return digest_of(target, self._watch)
         digest = hashlib.sha256()
@@ -147,7 +161,7 @@ class _Writer:
                 digest.update(block)
                 yield block
 
-        disk.write_blocks(target, hashed(), durable=False)
+        disk.write_blocks(target, hashed(), mode=mode, durable=False)
         return digest.hexdigest()
 
 

@@ -16,6 +16,7 @@ from playhead.catalog import artifacts as catalog
 from playhead.catalog.artifacts import ArtifactFacts, Listed, Use, VersionFacts
 from playhead.errors import Damaged
 from playhead.home import Home
+from playhead.lanes.files import typed
 from playhead.lanes.files.manifest import DELETED, Metadata, VersionEntry, Versions, unsealed
 from playhead.layout import ArtifactFolder, RunFolder
 
@@ -48,7 +49,7 @@ def refresh(home: Home) -> list[Facts]:
         if stamp:
             there[type, name] = stamp
             if known.get((type, name)) != stamp:
-                changed.append(_facts(home.layout.artifacts.at(type, name), stamp))
+                changed.append(_read(home, home.layout.artifacts.at(type, name), stamp))
     gone = known.keys() - there.keys()
     if home.database.mode != "a":
         return changed
@@ -57,6 +58,15 @@ def refresh(home: Home) -> list[Facts]:
             catalog.put(connection, changed)
             catalog.remove(connection, gone)
     return []
+
+
+def _read(home: Home, folder: ArtifactFolder, stamp: str) -> Facts:
+    """Read an artifact; of one whose list is damaged, keep what is known: `repair` makes the list of it."""
+    found = _facts(folder, stamp)
+    if found[0].problem is None:
+        return found
+    with home.database.read() as connection:
+        return found[0], [*catalog.versions(connection, folder.type, folder.name).values()]
 
 
 def _stamp(versions: str | os.PathLike[str]) -> str:
@@ -72,7 +82,7 @@ def _facts(folder: ArtifactFolder, stamp: str, known: Mapping[int, VersionFacts]
     try:
         versions = Versions.load(folder)
     except Damaged as problem:
-        return ArtifactFacts(folder.type, folder.name, None, 0.0, 0.0, stamp, str(problem)), ()
+        return ArtifactFacts(folder.type, folder.name, None, 0.0, 0.0, stamp, str(problem)), [*known.values()]
     found = [_version(folder, versions, entry, known.get(entry.version)) for entry in versions.entries]
     latest = max((one.version for one in found if one.status != DELETED), default=None)
     return (
@@ -87,7 +97,8 @@ def _version(
     place = folder.version(entry.version)
     status = DELETED if place.deleted.exists() else entry.status
     aliases = strictjson.encode(entry.aliases).decode()
-    if known is not None and known.created_at == entry.created_at:
+    is_purged = status == DELETED and not place.metadata.exists()  # then no file says what was known
+    if known is not None and known.created_at == entry.created_at and not is_purged:
         return replace(known, status=status, aliases=aliases)
     try:
         about = Metadata.load(place, versions.digest(entry.version))
@@ -184,10 +195,15 @@ def put_uses(home: Home, key: int, folder: RunFolder) -> None:
     """Bring the catalogue up to date with what a run used."""
     try:
         rows = [
-            (str(entry["type"]), str(entry["name"]), int(str(entry["version"])), float(str(entry.get("used_at", 0))))
+            (
+                typed.text(entry["type"]),
+                typed.text(entry["name"]),
+                typed.version(entry["version"]),
+                typed.moment(entry.get("used_at", 0)),
+            )
             for entry in used_by(folder)
         ]
-    except (KeyError, ValueError) as error:
+    except (KeyError, TypeError) as error:
         raise Damaged(folder.artifacts_used, "names, types, versions and times", repr(error)) from error
     with home.database.write() as connection:
         catalog.put_uses(connection, key, rows)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from playhead.errors import BadRef, Damaged, NotFound
+from playhead.errors import BadRef, Damaged, NotFound, WrongType
+from playhead.lanes.files import sources
 from playhead.lanes.files.manifest import ALGORITHM, Reference
 from playhead.lanes.files.pool import digest_of
 from playhead.layout import Layout
@@ -25,7 +27,11 @@ def check_uri(uri: str) -> str:
     Raises:
         BadRef: It does not.
     """
-    if not isinstance(uri, str) or not urlsplit(uri).scheme or any(char.isspace() for char in uri):
+    try:
+        is_place = isinstance(uri, str) and urlsplit(uri).scheme and not any(char.isspace() for char in uri)
+    except ValueError:  # such as a bracket that is not closed
+        is_place = False
+    if not is_place:
         raise BadRef(f"{uri!r} is no reference; write 's3://bucket/key', 'file:///path' or 'playhead://tables/pong'")
     return uri
 
@@ -34,7 +40,8 @@ def completed(reference: Reference, layout: Layout) -> Reference:
     """Add the checksum and the size of what can be looked at from here.
 
     Raises:
-        NotFound: It is not there.
+        NotFound: It, or a part of it, is not there.
+        WrongType: It is a pipe, a socket or a device.
         Damaged: It has another checksum than was said.
     """
     paths = _paths(reference.uri, layout)
@@ -43,7 +50,7 @@ def completed(reference: Reference, layout: Layout) -> Reference:
     problem = problem_of(reference, layout)
     if problem is not None:
         raise problem
-    size = sum(os.path.getsize(path) for path, _ in _files(paths))
+    size = sum(_size_of(path) for path, _ in _files(paths))
     checksum = reference.checksum or _checksum(reference.uri, paths)
     return Reference(reference.uri, checksum, size if reference.size is None else reference.size, reference.metadata)
 
@@ -83,7 +90,27 @@ def _paths(uri: str, layout: Layout) -> list[Path] | None:
 def _checksum(uri: str, paths: list[Path]) -> str:
     if urlsplit(uri).scheme == "playhead":
         return OUTLINE + _digest(paths, _OUTLINED)
-    return TREE + _digest(paths, None) if paths[0].is_dir() else ALGORITHM + digest_of(paths[0])
+    if paths[0].is_dir():
+        return TREE + _digest(paths, None)
+    _size_of(paths[0])
+    return ALGORITHM + digest_of(paths[0])
+
+
+def _size_of(path: Path) -> int:
+    """Look at one file of what a reference leads to; links are followed.
+
+    Raises:
+        NotFound: There is none.
+        WrongType: It is something else.
+    """
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        why = f"it is a link to {os.readlink(path)}, where nothing is" if path.is_symlink() else "it is gone"
+        raise NotFound(f"{path} is a part of what an artifact refers to, and {why}") from None
+    if not stat.S_ISREG(found.st_mode):
+        raise WrongType(f"{path} cannot be a part of what an artifact refers to: it is {sources.kind_of(found)}")
+    return found.st_size
 
 
 def _digest(paths: list[Path], most: int | None) -> str:
@@ -95,7 +122,7 @@ def _digest(paths: list[Path], most: int | None) -> str:
     for path, name in _files(paths):
         if most is not None and _DATABASE in path.suffix:
             continue
-        size = os.path.getsize(path)
+        size = _size_of(path)
         content = digest_of(path) if most is None or size <= most else ""
         digest.update(f"{name}\0{size}\0{content}\n".encode("utf-8", "surrogateescape"))
     return digest.hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -9,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from playhead import markup, strictjson
-from playhead.artifact import handing, references
-from playhead.errors import Damaged, NotFound
+from playhead.artifact import handing, recalling, references
+from playhead.errors import BadName, BadRef, Damaged, NotFound, WrongType
 from playhead.home import Home
 from playhead.lanes.files import parallel
 from playhead.lanes.files.manifest import DELETED, FileEntry, Manifest, Metadata, Reference, VersionEntry, Versions
@@ -180,7 +181,7 @@ class ArtifactVersion:
         self._check_references()
         made = Path(tempfile.mkdtemp(prefix=f"{self.name}-v{self.version}-")) if target is None else Path(target)
         total = sum(entry.size for entry in manifest.files)
-        with watching(f"Writing {self.ref}", total, progress) as watch:
+        with self._forgetting(), watching(f"Writing {self.ref}", total, progress) as watch:
             handing.hand_out(
                 self._pool, self._folder, manifest, made.absolute(), link=link, overwrite=overwrite, watch=watch
             )
@@ -193,7 +194,8 @@ class ArtifactVersion:
             NotFound: There is none of this path.
             Damaged: It is not what was saved.
         """
-        return handing.check(self._pool, self._folder, self._find(path))
+        with self._forgetting():
+            return handing.check(self._pool, self._folder, self._find(path))
 
     def verify(self, *, progress: bool | None = None) -> list[Damaged]:
         """Read all of it, and list what is not as it was saved; nothing is the good answer."""
@@ -211,6 +213,7 @@ class ArtifactVersion:
                 return None
 
             found = parallel.each(manifest.files, lambda entry: entry.size, problem_of)
+        self._forget(*(problem for problem in found if problem is not None))
         return [problem for problem in (*found, *self._reference_problems()) if problem is not None]
 
     def check(self, *, progress: bool | None = None) -> None:
@@ -223,6 +226,18 @@ class ArtifactVersion:
         if problems:
             raise problems[0]
 
+    def _forget(self, *problems: Damaged) -> None:
+        recalling.forget(self._home, problems)
+
+    @contextlib.contextmanager
+    def _forgetting(self) -> Iterator[None]:
+        """See to it that files can be saved again, whose contents are found damaged."""
+        try:
+            yield
+        except Damaged as problem:
+            self._forget(problem)
+            raise
+
     def _find(self, path: str) -> FileEntry:
         for entry in self.manifest.files:
             if entry.path == path:
@@ -233,8 +248,8 @@ class ArtifactVersion:
         for reference in self.manifest.references:
             try:
                 problem = references.problem_of(reference, self._home.layout)
-            except NotFound as missing:
-                problem = Damaged(reference.uri, "what an artifact refers to", str(missing))
+            except (NotFound, WrongType, BadRef, BadName) as trouble:
+                problem = Damaged(reference.uri, "what an artifact refers to", str(trouble))
             if problem is not None:
                 yield problem
 

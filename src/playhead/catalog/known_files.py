@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, delete
 
 from playhead.catalog.database import driver_rows
+from playhead.catalog.schema import known_files
 
 _CHUNK = 900  # places in a query
 _SIGN = 1 << 63
@@ -56,6 +57,11 @@ def remember(connection: Connection, known: Iterable[tuple[Stamp, str]]) -> None
         )
     finally:
         cursor.close()
+
+
+def forget(connection: Connection, sha256: str) -> None:
+    """Forget the files that have a content: the next save reads them."""
+    connection.execute(delete(known_files).where(known_files.c.sha256 == bytes.fromhex(sha256)))
 
 
 def _signed(number: int) -> int:

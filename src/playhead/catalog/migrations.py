@@ -45,7 +45,12 @@ def add_artifacts(connection: Connection) -> None:
         table.create(connection)
 
 
-STEPS: tuple[Step, ...] = (add_episode_folders, add_replay, add_artifacts)
+def add_known_folders(connection: Connection) -> None:
+    """Make room for how folders looked that were saved."""
+    schema.known_folders.create(connection)
+
+
+STEPS: tuple[Step, ...] = (add_episode_folders, add_replay, add_artifacts, add_known_folders)
 
 
 def is_new(connection: Connection) -> bool:

@@ -281,6 +281,19 @@ known_files = Table(
     sqlite_with_rowid=False,
 )
 
+# How folders of artifacts looked when a version was saved of which they are; as above, only time is lost with it.
+known_folders = Table(
+    "known_folders",
+    metadata,
+    Column("type", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("folder", Text, primary_key=True),
+    Column("look", BLOB, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("manifest", BLOB, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 # How far each event file has been indexed, committed together with what was indexed: nothing twice, nothing missed.
 sources = Table(
     "sources",

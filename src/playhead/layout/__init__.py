@@ -8,6 +8,7 @@ from playhead.layout.artifacts import (
     check_alias,
     check_artifact_name,
     check_member,
+    check_names,
     windows_problems,
 )
 from playhead.layout.episodes import BLOCK, EDITS, DatasetFolder, EpisodeFolder
@@ -23,6 +24,7 @@ from playhead.layout.names import (
     folder_name,
     inside,
     name_of_folder,
+    suits_windows,
 )
 from playhead.layout.reels import ReelFiles, ReplayFolder, check_reel_id, number_of_reel, reel_id_of, run_of_reel
 from playhead.layout.runs import RunFolder
@@ -81,6 +83,7 @@ __all__ = [
     "check_label",
     "check_member",
     "check_name",
+    "check_names",
     "check_reel_id",
     "check_run_id",
     "check_signal_name",
@@ -94,6 +97,7 @@ __all__ = [
     "reel_id_of",
     "run_of_reel",
     "store_around",
+    "suits_windows",
     "tape_beside",
     "windows_problems",
 ]

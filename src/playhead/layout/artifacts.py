@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from playhead.errors import BadName, Damaged
-from playhead.layout.names import UNSAFE, WINDOWS_NAMES, check_label, names_in
+from playhead.layout.names import UNSAFE, WINDOWS_NAMES, check_label
 
 _DIGEST, _SHARD_OF_POOL = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{2}")
 _VERSION = re.compile(r"v[1-9]\d{0,9}")
-_VERSIONS = "versions.json"
+_LINK = re.compile(r"(?:\.\./)+(v[1-9]\d{0,9})/files(?:/.+)?", re.DOTALL)
+_VERSIONS, _FILES = "versions.json", "files"
 _MEMBER = re.compile(r"(?!\.{1,2}(/|$))[^/\0]+(?:/(?!\.{1,2}(/|$))[^/\0]+)*")
 _WINDOWS_PATH = 259  # characters of a whole path, without the byte that ends it
 _UNSAFE_THERE = re.compile(r'[\\:*?"<>|\x00-\x1f]|[. ]$')
@@ -65,6 +66,19 @@ def check_member(path: str) -> str:
     return path
 
 
+def check_names(folder: str, names: Sequence[str]) -> None:
+    """Check names that a file system has given, in a folder of an artifact; as `check_member`, all at once.
+
+    Raises:
+        BadName: One of them cannot be kept.
+    """
+    if folder:
+        check_member(folder)
+    if not "".join(names).isascii():
+        for name in names:
+            check_member(f"{folder}/{name}" if folder else name)
+
+
 def windows_problems(paths: Iterable[str]) -> Iterator[str]:
     """Say what Windows, and disks made for it, would refuse of some relative paths."""
     seen: dict[str, str] = {}
@@ -106,10 +120,7 @@ class PoolFolder:
 
     def shards(self) -> list[Path]:
         """List the folders that hold blobs."""
-        try:
-            return sorted(self.path / name for name in os.listdir(self.path) if _SHARD_OF_POOL.fullmatch(name))
-        except FileNotFoundError:
-            return []
+        return [self.path / name for name in _folders_in(self.path) if _SHARD_OF_POOL.fullmatch(name)]
 
     def is_blob(self, name: str) -> bool:
         """Tell whether a file of the pool is named as a blob is."""
@@ -134,8 +145,23 @@ class VersionFolder:
 
     @property
     def files(self) -> Path:
-        """The files: links to the pool."""
-        return self.path / "files"
+        """The files: links to the pool; or a link to the same folder of another version."""
+        return self.path / _FILES
+
+    def folder(self, place: str) -> Path:
+        """Name a folder of its files; the empty text is all of them."""
+        return self.files / place if place else self.files
+
+    def link_to(self, place: str) -> str:
+        """Spell the link by which another version of the same artifact has, at the same place, what is here."""
+        parts = [_FILES, *place.split("/")] if place else [_FILES]
+        return "/".join([*[".."] * len(parts), self.path.name, *parts])
+
+    def linked(self, place: str, link: str) -> VersionFolder | None:
+        """Give the version to which a link at a place of this one leads; None for one that leads anywhere else."""
+        found = _LINK.fullmatch(link)
+        other = None if found is None else VersionFolder(self.path.with_name(found[1]))
+        return other if other is not None and other.path != self.path and other.link_to(place) == link else None
 
     @property
     def deleted(self) -> Path:
@@ -173,12 +199,17 @@ class ArtifactFolder:
         """Name the folder of a version."""
         return VersionFolder(self.path / f"v{number}")
 
-    def numbers(self) -> list[int]:
-        """List the numbers of the folders that are there, also of versions that do not count."""
-        try:
-            names = os.listdir(self.path)
-        except FileNotFoundError:
-            return []
+    def number_of(self, folder: Path) -> int:
+        """Give the number of the version that has a folder."""
+        return int(folder.name[1:])
+
+    def numbers(self, *, taken: bool = False) -> list[int]:
+        """List the numbers of the folders that are there, also of versions that do not count.
+
+        Args:
+            taken: Also those of files and links, which are no versions and could not be replaced by one.
+        """
+        names = os.listdir(self.path) if taken else _folders_in(self.path)
         return sorted(int(name[1:]) for name in names if _VERSION.fullmatch(name))
 
 
@@ -205,9 +236,14 @@ class ArtifactsFolder:
         """Give a folder that was found there, whatever it is called."""
         return ArtifactFolder(self.path / type / name)
 
+    def place_of(self, path: Path) -> tuple[VersionFolder, str]:
+        """Tell of which version a folder of files is, and which of them; the other way of `VersionFolder.folder`."""
+        type, name, version, _files, *place = path.relative_to(self.path).parts
+        return VersionFolder(self.at(type, name).path / version), "/".join(place)
+
     def types(self) -> list[str]:
         """List the types that have a folder."""
-        return [name for name in names_in(self.path) if (self.path / name).is_dir()]
+        return _folders_in(self.path)
 
     def walk(self) -> Iterator[ArtifactFolder]:
         """Walk over the folders of all artifacts."""
@@ -217,7 +253,14 @@ class ArtifactsFolder:
     def lists(self) -> Iterator[tuple[str, str, str]]:
         """Walk over type and name of all artifacts, each with its list of versions as text: there are many."""
         for type in self.types():
-            with os.scandir(self.path / type) as found:
-                names = sorted(entry.name for entry in found if entry.name[0] != "." and entry.is_dir())
-            for name in names:
+            for name in _folders_in(self.path / type):
                 yield type, name, f"{self.path}/{type}/{name}/{_VERSIONS}"
+
+
+def _folders_in(path: Path) -> list[str]:
+    """List the folders in a folder by the names that they have there; hidden ones and links are none."""
+    try:
+        with os.scandir(path) as found:
+            return sorted(entry.name for entry in found if entry.name[0] != "." and entry.is_dir(follow_symlinks=False))
+    except (FileNotFoundError, NotADirectoryError):
+        return []

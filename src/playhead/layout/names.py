@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
@@ -16,6 +17,9 @@ DATABASE = "playhead.db"
 LANES = ("artifacts", "episodes", "replay", "runs", "tables", "traces")
 MAX_NAME_BYTES = 200
 WINDOWS_NAMES = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
+_UNSUITABLE = re.compile(
+    r'[\\:*?"<>|\x00-\x1f]|[. ](/|$)|(^|/)(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.[^/]*)?(/|$)', re.IGNORECASE
+)
 UNSAFE = re.compile(r'[/\\:*?"<>|%]|^\.|[. ]$')
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 # Control, format (bidirectional marks, zero-width joiners), surrogate, private and unassigned characters, line and
@@ -87,6 +91,12 @@ def check_signal_name(name: str) -> str:
     if name.casefold().endswith(".frames"):
         raise BadName(f"{name!r} cannot be the name of a signal: '.frames' marks the index of a video")
     return name
+
+
+def suits_windows(names: Sequence[str]) -> bool:
+    """Tell quickly whether Windows could have all names of a folder; `windows_problems` says which it could not."""
+    text = "/".join(names)
+    return not _UNSUITABLE.search(text) and len({*text.casefold().split("/")}) >= len(names)
 
 
 def folder_name(name: str, *, top: bool = False) -> str:

@@ -45,6 +45,11 @@ class ReelFiles:
         """Name a sealed part."""
         return self.parts / f"{number:04}{_REEL}"
 
+    @property
+    def episodes(self) -> Path:
+        """Which episodes the file of another program has, where that does not say it itself."""
+        return self.parts / "episodes.json"
+
     def next_parts(self) -> list[Path]:
         """Name the parts that exist, and the one that comes next."""
         count = sum(1 for _ in self.parts.glob(f"[0-9]*{_REEL}")) if self.parts.is_dir() else 0

@@ -39,6 +39,11 @@ class RunFolder:
         return self.path / "logs.txt"
 
     @property
+    def checksums(self) -> Path:
+        """What the texts of the run were when their writers left them."""
+        return self.path / "checksums.json"
+
+    @property
     def media(self) -> Path:
         """Images."""
         return self.path / "media"

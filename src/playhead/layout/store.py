@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from playhead.errors import BadName
+from playhead.errors import BadName, Damaged
 from playhead.layout.artifacts import ArtifactsFolder, check_member
 from playhead.layout.episodes import DatasetFolder
 from playhead.layout.names import (
@@ -157,6 +157,20 @@ class Layout:
     def relative(self, path: Path) -> str:
         """Give a path as the catalogue stores it: a store that moves takes it along."""
         return path.relative_to(self.root).as_posix()
+
+    def holds(self, path: Path) -> bool:
+        """Tell whether a file or folder lies in the store, wherever the links on the way to it lead."""
+        return Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(self.root))
+
+    def check_holds(self, path: Path) -> None:
+        """Check that a file or folder that is about to be changed lies in the store: it may come from a stranger.
+
+        Raises:
+            Damaged: Links lead out of the store to it.
+        """
+        if not self.holds(path):
+            found = f"links that lead to {os.path.realpath(path.parent)}"
+            raise Damaged(path, f"a place in the store {self.root}", found, "Put what they lead to in their place")
 
     def run_folders(self) -> Iterator[RunFolder]:
         """Walk over the folders of all runs, found by their `meta.json`."""

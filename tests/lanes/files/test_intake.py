@@ -14,6 +14,7 @@ from playhead.lanes.files import intake, parallel
 from playhead.lanes.files.intake import Intake
 from playhead.lanes.files.pool import Pool
 from playhead.lanes.files.sources import Source, file, walk
+from playhead.lanes.files.tree import Tree
 from playhead.layout import PoolFolder
 
 
@@ -23,7 +24,7 @@ def pool(tmp_path: Path) -> Pool:
 
 
 def sources_of(folder: Path) -> list[Source]:
-    return [source for source in walk(folder) if isinstance(source, Source)]
+    return Tree(walk(folder)).sources()
 
 
 def take(pool: Pool, files: Path, sources: list[Source]) -> dict[str, str]:

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from playhead import clock, disk
 from playhead.catalog.known_files import Stamp
-from playhead.errors import Damaged, WrongType
+from playhead.errors import Damaged
 from playhead.lanes.files import parallel
 from playhead.lanes.files.manifest import ALGORITHM, FileEntry
-from playhead.lanes.files.pool import BLOCK, READ_ONLY, Pool, Watch, blocks_of, digest_of
+from playhead.lanes.files.pool import BLOCK, READ_ONLY, Pool, Watch, blocks_of, is_whole
 from playhead.lanes.files.sources import Source, gone, stamp_of
 
 _FEW = 8  # files that are synced each by itself
@@ -44,6 +44,8 @@ class Intake:
         self._shards: set[str] = set()
         self._ours: set[str] = set()
         self.learned: list[tuple[Stamp, str]] = []
+        self.unsure: set[str] = set()  # files that may look the same after they are written again
+        self.executables: list[str] = []
 
     def take(self, sources: Sequence[Source], folders: Iterable[str] = ()) -> list[FileEntry]:
         """Bring in files, and make folders in which nothing is.
@@ -60,7 +62,7 @@ class Intake:
             disk.sync_file_system(self._files)
         for source in new:
             self._give_to_pool(source, entries[source.member].sha256)
-        self._sync_names(made, is_many=len(sources) > _FEW)
+        self._sync_names(made)
         return [entries[source.member] for source in sources]
 
     def _make_folders(self, sources: Sequence[Source], folders: Iterable[str]) -> list[Path]:
@@ -77,13 +79,22 @@ class Intake:
         if digest is None or not self._pool.has(digest, source.stamp.size):
             return False
         try:
+            mode = os.stat(source.path).st_mode
+        except FileNotFoundError:
+            raise gone(source.path) from None
+        try:
             disk.link_new(self._pool.folder.blob(digest), self._target(source))
         except OSError as error:
             if not disk.cannot_link(error):
                 raise
             return False  # the copy of the file has its own place
+        self._note_mode(source, mode)
         entries[source.member] = _entry(source.member, source.stamp, digest)
         return True
+
+    def _note_mode(self, source: Source, mode: int) -> None:
+        if mode & stat.S_IXUSR:
+            self.executables.append(source.member)
 
     # -- files that are read now ------------------------------------------------------------------------------------
 
@@ -107,14 +118,12 @@ class Intake:
     def _copy_once(self, source: Source, durable: bool) -> FileEntry | None:
         """Copy and hash a file; None where it changed meanwhile."""
         try:
-            fd = os.open(source.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe must not make us wait
+            fd = disk.open_to_read(source.path)
         except FileNotFoundError:
             raise gone(source.path) from None
         try:
             now = clock.now_ns()
             before = os.fstat(fd)
-            if not stat.S_ISREG(before.st_mode):
-                raise WrongType(f"{source.path} was replaced while it was saved, by something that is not a file")
             reader = _Reader(fd, before.st_size)
             disk.write_blocks(self._target(source), reader.blocks(), mode=READ_ONLY, durable=durable)
             after = os.fstat(fd)
@@ -124,9 +133,13 @@ class Intake:
             return None
         if self._watch is not None:
             self._watch(reader.count)
+        self._note_mode(source, after.st_mode)
         stamp, digest = stamp_of(after), reader.digest.hexdigest()
-        if _is_settled(stamp, now):
+        is_settled = _is_settled(stamp, now)
+        if is_settled:
             self.learned.append((stamp, digest))
+        if not is_settled or stamp != source.stamp:
+            self.unsure.add(source.member)
         return _entry(source.member, stamp, digest)
 
     # -- the pool ---------------------------------------------------------------------------------------------------
@@ -149,18 +162,19 @@ class Intake:
 
     def _share(self, digest: str, target: str, blob: str) -> None:
         """Let a file be the blob that is there; one that is damaged is replaced by the file."""
-        if digest not in self._ours and digest_of(blob) != digest:
+        if digest not in self._ours and not is_whole(blob, digest):
             _place(target, blob)
         else:
             _place(blob, target)
 
-    def _sync_names(self, made: Sequence[Path], *, is_many: bool) -> None:
-        if is_many:
+    def _sync_names(self, made: Sequence[Path]) -> None:
+        folders = sorted(self._shards) + [str(path) for path in made]
+        if len(folders) > _FEW:
             disk.sync_file_system(self._files)
             return
         if self._shards:
             disk.sync_folder(self._pool.folder.path)
-        for folder in sorted(self._shards) + [str(path) for path in made]:
+        for folder in folders:
             disk.sync_folder(folder)
 
     def _target(self, source: Source) -> str:

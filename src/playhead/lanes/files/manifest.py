@@ -7,19 +7,21 @@ the metadata, the metadata's in `versions.json`, and that of `versions.json` is 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from playhead import facts, strictjson
-from playhead.errors import Damaged
+from playhead import disk, facts, strictjson
+from playhead.errors import BadName, Damaged
+from playhead.lanes.files import typed
 from playhead.layout import ArtifactFolder, VersionFolder, check_member
 
 READY, DELETED = "ready", "deleted"
 LATEST = "latest"
 ALGORITHM = "sha256:"
 _SEAL = "digest"
+Checks = Mapping[str, Callable[[Any], Any]]
 _RESTORE = "Restore it from a copy of the store, or run: playhead repair"
 
 
@@ -71,12 +73,14 @@ class Manifest:
         references: What lies elsewhere.
         created_at: When it was made.
         folders: Folders in which nothing is.
+        executables: The paths of files that could be run when they were saved.
     """
 
     files: tuple[FileEntry, ...]
     references: tuple[Reference, ...] = ()
     created_at: float = 0.0
     folders: tuple[str, ...] = ()
+    executables: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -97,7 +101,8 @@ class Manifest:
             "total_references": len(self.references),
             "created_at": self.created_at,
         }
-        return strictjson.encode(content | ({"folders": self.folders} if self.folders else {}), indent=True)
+        more = {"folders": self.folders, "executables": self.executables}  # others know neither
+        return strictjson.encode(content | {key: paths for key, paths in more.items() if paths}, indent=True)
 
     @classmethod
     def load(cls, folder: VersionFolder, expected: str | None) -> Manifest:
@@ -111,18 +116,23 @@ class Manifest:
             Damaged: It is not what was written.
         """
         path = folder.manifest
-        data = _read(path)
+        data = content_of(path)
         if expected is not None and hashlib.sha256(data).hexdigest() != expected:
             raise Damaged(path, f"the digest in {folder.metadata.name}", "another", _RESTORE)
+        return cls.decode(folder, data)
+
+    @classmethod
+    def decode(cls, folder: VersionFolder, data: bytes) -> Manifest:
+        """Understand the manifest of a version; otherwise as `load`."""
+        path = folder.manifest
         content = _decoded(path, data)
         try:
-            files = tuple(FileEntry(**entry) for entry in content["files"])
-            references = tuple(Reference(**entry) for entry in content.get("references", ()))
-            folders = tuple(map(check_member, content.get("folders", ())))
-            for entry in files:
-                check_member(entry.path)
-            return cls(files, references, float(content.get("created_at", 0)), folders)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            files = tuple(map(_file_entry, content["files"]))
+            references = tuple(map(_reference, content.get("references") or ()))
+            folders = tuple(map(check_member, typed.texts(content.get("folders"))))
+            executables = typed.texts(content.get("executables"))
+            return cls(files, references, typed.moment(content.get("created_at", 0)), folders, executables)
+        except (KeyError, TypeError, BadName) as error:
             raise Damaged(path, "a list of files", f"an error: {error!r}", _RESTORE) from error
 
 
@@ -163,16 +173,14 @@ class Metadata:
         Raises:
             Damaged: It is not what was written.
         """
-        data = _read(folder.metadata)
+        data = content_of(folder.metadata)
         if expected is not None and hashlib.sha256(data).hexdigest() != expected:
             raise Damaged(folder.metadata, "the digest in versions.json", "another", _RESTORE)
         content = _decoded(folder.metadata, data)
         try:
-            known = {name: content[name] for name in cls.__slots__ if name in content}
-            lists = {name: tuple(map(str, known.get(name) or ())) for name in ("tags", "aliases", "parent_artifacts")}
-            return cls(**known | lists)
+            return cls(**_checked(_OF_VERSION, content))
         except TypeError as error:
-            raise Damaged(folder.metadata, "name, type, version and times", repr(error), _RESTORE) from error
+            raise Damaged(folder.metadata, "name, type, version and times", str(error), _RESTORE) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,18 +268,69 @@ class Versions:
         except FileNotFoundError:
             return cls(folder.name, folder.type)
         try:
-            entries = [VersionEntry(**entry) for entry in content.get("versions", ())]
+            entries = [VersionEntry(**_checked(_OF_ENTRY, entry)) for entry in content.get("versions") or ()]
             return cls(
-                str(content["artifact_name"]),
-                str(content["artifact_type"]),
-                tuple(replace(entry, aliases=tuple(entry.aliases)) for entry in entries),
-                {str(alias): int(number) for alias, number in content.get("aliases", {}).items()},
-                float(content.get("created_at", 0)),
-                float(content.get("updated_at", 0)),
-                {str(key): str(value) for key, value in content.get("metadata_digests", {}).items()},
+                typed.text(content["artifact_name"]),
+                typed.text(content["artifact_type"]),
+                tuple(entries),
+                {typed.text(alias): typed.version(one) for alias, one in typed.mapping(content.get("aliases")).items()},
+                typed.moment(content.get("created_at", 0)),
+                typed.moment(content.get("updated_at", 0)),
+                {key: typed.text(one) for key, one in typed.mapping(content.get("metadata_digests")).items()},
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError) as error:
             raise Damaged(folder.versions, "a list of versions", f"an error: {error!r}", _RESTORE) from error
+
+
+_OF_ENTRY: Checks = {
+    "version": typed.version,
+    "created_at": typed.moment,
+    "created_by_run": typed.maybe(typed.text),
+    "size_bytes": typed.whole,
+    "num_files": typed.whole,
+    "status": lambda value: typed.text(value or READY),
+    "aliases": typed.texts,
+}
+_OF_VERSION: Checks = {
+    "name": typed.text,
+    "type": typed.text,
+    "updated_at": typed.moment,
+    "created_by_user": typed.maybe(typed.text),
+    "num_references": typed.whole,
+    "metadata": typed.mapping,
+    "description": lambda value: typed.text(value or ""),
+    "tags": typed.texts,
+    "parent_artifacts": typed.texts,
+    "manifest_digest": typed.maybe(typed.text),
+    **_OF_ENTRY,
+}
+
+
+def _checked(checks: Checks, content: Any) -> dict[str, Any]:
+    """Take the values that are known out of an object, each checked; what others add is theirs."""
+    found: dict[str, Any] = {}
+    for name, value in typed.mapping(content).items():
+        if name in checks:
+            try:
+                found[name] = checks[name](value)
+            except TypeError as error:
+                raise TypeError(f"{name}: {error}") from None
+    return found
+
+
+def _file_entry(found: Any) -> FileEntry:
+    if not isinstance(found, dict):
+        raise TypeError(f"expected an object for each file, found {found!r}")
+    path, size, digest, at = found["path"], found["size"], found["digest"], found.get("modified_at")
+    check_member(typed.text(path))
+    return FileEntry(path, typed.whole(size), typed.digest(digest), None if at is None else float(typed.number(at)))
+
+
+def _reference(found: Any) -> Reference:
+    if not isinstance(found, dict):
+        raise TypeError(f"expected an object for each reference, found {found!r}")
+    checksum, size = typed.maybe(typed.text)(found.get("checksum")), typed.maybe(typed.whole)(found.get("size"))
+    return Reference(typed.text(found["uri"]), checksum, size, typed.mapping(found.get("metadata")))
 
 
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -295,10 +354,16 @@ def _digest_of_content(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(strictjson.encode(content)).hexdigest()
 
 
-def _read(path: Path) -> bytes:
+def content_of(path: Path) -> bytes:
+    """Read a file of a version.
+
+    Raises:
+        Damaged: It is not there, or no file.
+    """
     try:
-        return path.read_bytes()
-    except FileNotFoundError:
+        with open(disk.open_to_read(path), "rb") as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
         raise Damaged(path, "a file of a version of an artifact", "no file", _RESTORE) from None
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,10 +90,7 @@ class Pool:
 
     def has(self, digest: str, size: int) -> bool:
         """Tell whether a content of this size is there; its bytes are not looked at."""
-        try:
-            return os.stat(self.folder.blob(digest)).st_size == size
-        except FileNotFoundError:
-            return False
+        return size_of(self.folder.blob(digest)) == size
 
     def blobs(self) -> Iterator[Blob]:
         """Walk over all contents, in order."""
@@ -102,13 +100,13 @@ class Pool:
     def blobs_of(self, shard: Path) -> Iterator[Blob]:
         """Walk over the contents in one of `folder.shards()`."""
         with os.scandir(shard) as entries:
-            found = sorted(
+            blobs = sorted(
                 (entry for entry in entries if self.folder.is_blob(entry.name)), key=lambda entry: entry.name
             )
-        for entry in found:
+        for entry in blobs:
             with contextlib.suppress(FileNotFoundError):  # removed since
-                stat = entry.stat(follow_symlinks=False)
-                yield Blob(entry.name, Path(entry.path), stat.st_size, stat.st_nlink)
+                found = entry.stat(follow_symlinks=False)
+                yield Blob(entry.name, Path(entry.path), found.st_size, found.st_nlink)
 
     def leftovers(self) -> Iterator[Path]:
         """Walk over what crashes, and writers that are at it, have beside the blobs."""
@@ -134,8 +132,26 @@ class Pool:
         disk.remove(self.path(digest))
 
 
+def size_of(path: str | os.PathLike[str]) -> int | None:
+    """Give the bytes of a file; None where there is none, or a link, a pipe or a folder, none of which we made."""
+    try:
+        found = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+
+def is_whole(path: str | os.PathLike[str], digest: str, watch: Watch | None = None) -> bool:
+    """Read a file, and tell whether it has a content; anything that is not a file, and a link, has none."""
+    return size_of(path) is not None and digest_of(path, watch) == digest
+
+
 def digest_of(path: str | os.PathLike[str], watch: Watch | None = None) -> str:
-    """Read a file and give its SHA-256, in hexadecimal."""
+    """Read a file and give its SHA-256, in hexadecimal.
+
+    Raises:
+        Damaged: It is no file, but a pipe or a device.
+    """
     digest = hashlib.sha256()
     for block in blocks_of(path, watch):
         digest.update(block)
@@ -143,8 +159,8 @@ def digest_of(path: str | os.PathLike[str], watch: Watch | None = None) -> str:
 
 
 def blocks_of(path: str | os.PathLike[str], watch: Watch | None = None) -> Iterator[memoryview]:
-    """Read a file block by block; each is gone when the next is asked for."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    """Read a file block by block; each is gone when the next is asked for. Otherwise as `digest_of`."""
+    fd = disk.open_to_read(path)
     try:
         buffer = memoryview(bytearray(min(BLOCK, os.fstat(fd).st_size + 1)))
         while count := os.readv(fd, [buffer]):

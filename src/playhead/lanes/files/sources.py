@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from operator import attrgetter
 
 from playhead.catalog.known_files import Stamp
 from playhead.errors import Damaged, NotFound, WrongType
-from playhead.layout import check_member
+from playhead.layout import check_member, check_names
 
 _KINDS = {
     stat.S_IFIFO: "a pipe, which ends only when its writer does",
@@ -35,6 +36,32 @@ class Source:
     member: str
     stamp: Stamp
 
+    def listed(self) -> tuple[str, Listing]:
+        """Give the folder of the artifact that it goes to, and itself as a list of one."""
+        folder, _, name = self.member.rpartition("/")
+        return folder, Listing([name], [self.path], [*self.stamp])
+
+
+@dataclass(slots=True)
+class Listing:
+    """The files that go to one folder of an artifact, in order of their names.
+
+    Attributes:
+        names: What they are called there.
+        paths: Where they are.
+        numbers: What the file system says of them: of each the five numbers of a `Stamp`, one after the other. There
+            are many, and objects take longer to make than the kernel takes to tell.
+    """
+
+    names: list[str] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+
+    def rows(self) -> Iterator[tuple[str, str, Stamp]]:
+        """Walk over name, path and stamp of each."""
+        each = iter(self.numbers)
+        return zip(self.names, self.paths, map(Stamp, each, each, each, each, each), strict=True)
+
 
 def stamp_of(found: os.stat_result) -> Stamp:
     """Give what a file system says of a file."""
@@ -56,12 +83,14 @@ def file(path: str | os.PathLike[str], member: str | None = None) -> Source:
         hint = f", since the link leads to {os.readlink(path)}, which is not there" if os.path.islink(path) else ""
         raise NotFound(f"there is no file {path} to save{hint}") from None
     if not stat.S_ISREG(found.st_mode):
-        raise WrongType(f"{path} cannot be saved as a file: it is {_kind(found.st_mode)}")
+        raise WrongType(f"{path} cannot be saved as a file: it is {kind_of(found)}")
     return Source(path, check_member(member if member is not None else os.path.basename(path)), stamp_of(found))
 
 
-def walk(folder: str | os.PathLike[str], prefix: str = "", exclude: Sequence[str] = ()) -> Iterator[Source | str]:
-    """Walk over the files of a folder, and over the folders in which nothing is, as texts.
+def walk(
+    folder: str | os.PathLike[str], prefix: str = "", exclude: Sequence[str] = ()
+) -> Iterator[tuple[str, Listing]]:
+    """Walk over a folder and those in it, each with the place to which its files go; one may have none.
 
     A link to a file within the folder is taken for the file: it costs no space, since contents are kept once.
 
@@ -79,49 +108,64 @@ def walk(folder: str | os.PathLike[str], prefix: str = "", exclude: Sequence[str
     yield from _walk(root, root, prefix, exclude)
 
 
-def _walk(root: str, folder: str, prefix: str, exclude: Sequence[str]) -> Iterator[Source | str]:
-    with os.scandir(folder) as found:
-        entries = sorted(found, key=lambda entry: entry.name)
-    is_empty = True
-    for entry in entries:
-        if exclude and _is_excluded(os.path.relpath(entry.path, root), entry.name, exclude):
-            continue
-        is_empty = False
-        member = f"{prefix}/{entry.name}" if prefix else entry.name
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk(root, entry.path, member, exclude)
-        else:
-            yield Source(entry.path, check_member(member), stamp_of(_stat(root, entry)))
-    if is_empty and prefix:
-        yield check_member(prefix)
-
-
-def _stat(root: str, entry: os.DirEntry[str]) -> os.stat_result:
+def _walk(root: str, folder: str, place: str, exclude: Sequence[str]) -> Iterator[tuple[str, Listing]]:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)  # its files are looked at by their names alone
     try:
-        if entry.is_symlink():
-            return _behind_link(root, entry)
-        found = entry.stat(follow_symlinks=False)
-    except FileNotFoundError:
-        raise gone(entry.path) from None
-    if not stat.S_ISREG(found.st_mode):
-        raise WrongType(f"{entry.path} cannot be saved: it is {_kind(found.st_mode)}. Leave it out with exclude=")
-    return found
+        listing, inner = _list(root, folder, fd, exclude)
+    finally:
+        os.close(fd)
+    check_names(place, listing.names)
+    yield place, listing
+    for name in inner:
+        yield from _walk(root, f"{folder}/{name}", f"{place}/{name}" if place else name, exclude)
 
 
-def _behind_link(root: str, entry: os.DirEntry[str]) -> os.stat_result:
-    target = os.path.realpath(entry.path)
+def _list(root: str, folder: str, fd: int, exclude: Sequence[str]) -> tuple[Listing, list[str]]:
+    """List the files and folders in a folder."""
+    with os.scandir(fd) as listed:
+        entries = sorted(listed, key=attrgetter("name"))
+    if exclude:
+        base = os.path.relpath(folder, root)
+        entries = [
+            entry
+            for entry in entries
+            if not _is_excluded(os.path.normpath(f"{base}/{entry.name}"), entry.name, exclude)
+        ]
+    names: list[str] = []
+    numbers: list[int] = []
+    inner: list[str] = []
+    for entry in entries:  # there are many: no call that can be spared
+        try:
+            found = entry.stat(follow_symlinks=False)
+            if not stat.S_ISREG(found.st_mode):
+                if stat.S_ISDIR(found.st_mode):
+                    inner.append(entry.name)
+                    continue
+                found = _behind_link(root, f"{folder}/{entry.name}", found)
+        except FileNotFoundError:
+            raise gone(f"{folder}/{entry.name}") from None
+        names.append(entry.name)
+        numbers += (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return Listing(names, [f"{folder}/{name}" for name in names], numbers), inner
+
+
+def _behind_link(root: str, path: str, found: os.stat_result) -> os.stat_result:
+    """Look at the file to which a link leads, within the folder that is saved; nothing else is followed."""
+    if not stat.S_ISLNK(found.st_mode):
+        raise WrongType(f"{path} cannot be saved: it is {kind_of(found)}. Leave it out with exclude=")
+    target = os.path.realpath(path)
     if os.path.commonpath([target, os.path.realpath(root)]) != os.path.realpath(root):
         raise WrongType(
-            f"{entry.path} is a link that leads out of the folder, to {target}. Save that as a file of its own, "
+            f"{path} is a link that leads out of the folder, to {target}. Save that as a file of its own, "
             "add it as a reference, or leave it out with exclude="
         )
     try:
         found = os.stat(target)
     except FileNotFoundError:
-        raise WrongType(f"{entry.path} is a link to {target}, where nothing is. Leave it out with exclude=") from None
+        raise WrongType(f"{path} is a link to {target}, where nothing is. Leave it out with exclude=") from None
     if not stat.S_ISREG(found.st_mode):
         raise WrongType(
-            f"{entry.path} is a link to {target}, {_kind(found.st_mode)}; only links to files are followed. "
+            f"{path} is a link to {target}, {kind_of(found)}; only links to files are followed. "
             "Leave it out with exclude="
         )
     return found
@@ -131,8 +175,9 @@ def _is_excluded(path: str, name: str, exclude: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) or fnmatchcase(path, pattern.rstrip("/")) for pattern in exclude)
 
 
-def _kind(mode: int) -> str:
-    return _KINDS.get(stat.S_IFMT(mode), "something that is not a file")
+def kind_of(found: os.stat_result) -> str:
+    """Say what it is that is not a file."""
+    return _KINDS.get(stat.S_IFMT(found.st_mode), "something that is not a file")
 
 
 def gone(path: str) -> Damaged:
