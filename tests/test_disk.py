@@ -16,6 +16,7 @@ import numpy
 import pytest
 
 from playhead import disk, testing
+from playhead.errors import Damaged
 
 OLD, NEW = b"old content", b"the new content, longer than the old"
 
@@ -190,6 +191,10 @@ def test_remove_tree_never_follows_links(tmp_path: Path) -> None:
     disk.remove_tree(tmp_path / "tree")
     assert (tmp_path / "kept" / "file").read_bytes() == OLD
     assert os.listdir(tmp_path) == ["kept"]
+    (tmp_path / "tree").symlink_to(tmp_path / "kept")
+    disk.remove_tree(tmp_path / "tree")
+    assert (tmp_path / "kept" / "file").read_bytes() == OLD
+    assert os.listdir(tmp_path) == ["kept"]
 
 
 def test_remove_empty_spares_a_folder_with_something_in_it(tmp_path: Path) -> None:
@@ -238,6 +243,50 @@ def test_truncate_and_touch(tmp_path: Path) -> None:
     assert path.stat().st_mtime > 0
 
 
+@pytest.mark.parametrize("kind", ["link", "dangling", "pipe", "folder"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda path: disk.truncate(path, 0),
+        lambda path: disk.patch(path, 0, b"x"),
+        disk.Appender,
+        lambda path: disk.locked(path, make=True).__enter__(),
+    ],
+)
+def test_only_a_file_itself_is_written_to(tmp_path: Path, kind: str, change: Callable[[Path], Any]) -> None:
+    """What a stranger put in its place is named and left alone, and a pipe makes nobody wait."""
+    path, victim = tmp_path / "file", tmp_path / "victim"
+    if kind == "link":
+        victim.write_bytes(OLD)
+    if kind in ("link", "dangling"):
+        path.symlink_to(victim)
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.mkdir()
+    with pytest.raises(Damaged, match="a link to .*victim" if kind in ("link", "dangling") else "pipe"):
+        change(path)
+    assert victim.read_bytes() == OLD if kind == "link" else not victim.exists()
+
+
+def test_what_lies_behind_a_link_to_its_folder_is_written_to(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("folder")
+    with contextlib.closing(disk.Appender(tmp_path / "link" / "file")) as file:
+        file.append(OLD)
+    disk.truncate(tmp_path / "link" / "file", 3)
+    assert (tmp_path / "folder" / "file").read_bytes() == OLD[:3]
+
+
+def test_only_files_are_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, Path("/dev/null")):
+        with pytest.raises(Damaged, match="expected a file, found a folder, pipe"):
+            disk.open_to_read(path)
+    with pytest.raises(FileNotFoundError):
+        disk.open_to_read(tmp_path / "none")
+
+
 # -- appending --------------------------------------------------------------------------------------------------------
 
 
@@ -284,7 +333,10 @@ def test_a_second_appender_is_refused_until_the_first_has_gone(tmp_path: Path) -
 
 def test_an_appender_that_nobody_holds_gives_the_lock_back(tmp_path: Path) -> None:
     disk.Appender(tmp_path / "file")
-    disk.Appender(tmp_path / "file").close()
+    second = disk.Appender(tmp_path / "file")
+    second.append(b"mine")
+    second.close()
+    assert (tmp_path / "file").read_bytes() == b"mine"
 
 
 def test_a_short_write_is_cut_off_again(tmp_path: Path) -> None:

@@ -104,6 +104,8 @@ def paths(layout: Layout) -> list[Path]:
 
 def sweep(layout: Layout) -> None:
     """Remove what a crash in the middle of a claim left, once it is old enough to be nobody's."""
+    if layout.recording.is_symlink():
+        return  # it may lead anywhere
     for path in layout.recording.glob(f"*{disk.TEMPORARY_SUFFIX}"):
         with contextlib.suppress(FileNotFoundError):
             if clock.now() - path.stat().st_mtime > SILENT_SECONDS:

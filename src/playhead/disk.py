@@ -13,13 +13,23 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
-import fcntl
 import io
 import os
 import shutil
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
+
+try:
+    import fcntl
+except ModuleNotFoundError as error:
+    raise ImportError(
+        "Playhead needs a system that locks files and renames over open ones, which Windows does not; "
+        "use it in the Windows Subsystem for Linux"
+    ) from error
+
+from playhead.errors import Damaged
 
 TEMPORARY_SUFFIX = ".tmp"
 _MOST_OF_NAME = 32
@@ -77,6 +87,46 @@ def _write_all(fd: int, path: StrPath, buffers: Sequence[bytes | memoryview]) ->
             written -= len(pending.pop(0))
         if written:
             pending[0] = pending[0][written:]
+
+
+def open_to_read(path: StrPath) -> int:
+    """Open a file to read; a pipe or a device, which could keep us waiting for ever, is refused.
+
+    Raises:
+        Damaged: It is no file.
+    """
+    return _open_file(path, os.O_RDONLY)
+
+
+def _open_to_write(path: StrPath, flags: int) -> int:
+    """Open a file to write to it or to cut it; a link is refused, since it may lead out of a store of a stranger.
+
+    Only the last part of the path counts: the store itself may lie behind a link.
+    """
+    try:
+        return _open_file(path, flags | os.O_NOFOLLOW)
+    except OSError as error:
+        if error.errno == errno.ELOOP and os.path.islink(path):
+            found = f"a link to {os.readlink(path)}"
+            raise Damaged(path, "a file to write to", found, "Put the file itself in its place") from None
+        raise
+
+
+def _open_file(path: StrPath, flags: int) -> int:
+    try:
+        fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
+    except OSError as error:
+        if error.errno in (errno.ENXIO, errno.ENODEV, errno.EISDIR):  # a pipe nobody reads, a socket, a folder
+            raise _no_file(path) from None
+        raise
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    raise _no_file(path)
+
+
+def _no_file(path: StrPath) -> Damaged:
+    return Damaged(path, "a file", "a folder, pipe, socket or device", "Move it away, and restore the file from a copy")
 
 
 def sync(fd: int, path: StrPath) -> None:
@@ -137,7 +187,8 @@ def sweep(path: StrPath) -> None:
         return
     for name in os.listdir(path.parent):
         if is_temporary(name) and name.rpartition(".")[0].rpartition(".")[0] == f".{path.name}":
-            remove(path.parent / name)
+            with contextlib.suppress(FileNotFoundError):  # whoever made it may be at it
+                remove_any(path.parent / name)
 
 
 def is_temporary(name: str) -> bool:
@@ -204,7 +255,7 @@ def copy(source: StrPath, target: StrPath, *, durable: bool = True) -> None:
     temporary = temporary_beside(target)
     try:
         _before("create", temporary)
-        with open(source, "rb") as reader, open(temporary, "xb") as writer:
+        with open(open_to_read(source), "rb") as reader, open(temporary, "xb") as writer:
             _copy_bytes(reader, writer)
             if durable:
                 sync(writer.fileno(), temporary)
@@ -267,11 +318,11 @@ def reserve(path: StrPath, size: int, *, mode: int = 0o600) -> int:
     return fd
 
 
-def clone(source: StrPath, target: StrPath) -> bool:
+def clone(source: StrPath, target: StrPath, *, mode: int = 0o666) -> bool:
     """Make a new file that shares the blocks of another until one of them is written; tell whether that is possible."""
     _before("create", target)
-    with open(source, "rb") as reader:
-        fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    with open(open_to_read(source), "rb") as reader:
+        fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         try:
             fcntl.ioctl(fd, _CLONE, reader.fileno())
         except OSError:
@@ -333,6 +384,16 @@ def link_new(source: StrPath, target: StrPath) -> None:
     os.link(source, target)
 
 
+def link_to(text: str, path: StrPath) -> None:
+    """Make a symbolic link that leads where a text says.
+
+    Raises:
+        OSError: The file system has none; see `cannot_link`.
+    """
+    _before("link", path)
+    os.symlink(text, path)
+
+
 def cannot_link(error: OSError) -> bool:
     """Tell whether a link failed because there can be none, so that a copy does instead."""
     return error.errno in _NO_LINKS
@@ -374,7 +435,12 @@ def remove(path: StrPath) -> None:
 def remove_tree(path: StrPath) -> None:
     """Remove a folder and all in it; links are removed, never followed."""
     _before("unlink", path)
-    shutil.rmtree(path)
+    os.unlink(path) if os.path.islink(path) else shutil.rmtree(path)
+
+
+def remove_any(path: StrPath) -> None:
+    """Remove a file or a folder, whichever it is."""
+    remove_tree(path) if os.path.isdir(path) and not os.path.islink(path) else remove(path)
 
 
 def remove_empty(folder: StrPath) -> bool:
@@ -389,7 +455,7 @@ def remove_empty(folder: StrPath) -> bool:
 
 def truncate(path: StrPath, size: int) -> None:
     """Cut a file to its first `size` bytes, and wait for the medium."""
-    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    fd = _open_to_write(path, os.O_WRONLY)
     try:
         _before("truncate", path)
         os.ftruncate(fd, size)
@@ -400,7 +466,7 @@ def truncate(path: StrPath, size: int) -> None:
 
 def patch(path: StrPath, offset: int, data: bytes) -> None:
     """Write over bytes of a file where they are: for the few that may be lost, since others tell the same."""
-    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    fd = _open_to_write(path, os.O_WRONLY)
     try:
         limit = _before("write", path, len(data))
         if os.pwrite(fd, data if limit is None else data[:limit], offset) != len(data):
@@ -413,7 +479,7 @@ def patch(path: StrPath, offset: int, data: bytes) -> None:
 def touch(path: StrPath) -> None:
     """Set the modification time of a file to now."""
     _before("touch", path)
-    os.utime(path)
+    os.utime(path, follow_symlinks=False)
 
 
 @contextlib.contextmanager
@@ -426,7 +492,10 @@ def locked(path: StrPath, *, wait: bool = True, make: bool = False, shared: bool
         make: Make the file where it is missing; its folder exists.
         shared: Hold it together with others who share it, instead of alone.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | (os.O_CREAT if make else 0), 0o666)
+    if make:
+        fd = _open_to_write(path, os.O_RDONLY | os.O_CREAT)
+    else:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         yield _flock(fd, wait=wait, shared=shared)
     finally:
@@ -549,7 +618,7 @@ class Appender:
         self.path = os.fspath(path)
         self._exclusive = exclusive
         _before("create", path)
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        self._fd = _open_to_write(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         if exclusive and not _flock(self._fd, wait=False):
             self.close()
             raise BlockingIOError(errno.EWOULDBLOCK, "another writer holds this file", self.path)

@@ -33,6 +33,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from playhead.wording import listed
+
 
 class PlayheadError(Exception):
     """Base of all errors of this library."""
@@ -72,8 +74,7 @@ class NotFound(PlayheadError, KeyError):
             hint: A next step, added at the end.
         """
         names = [str(name) for name in existing]
-        shown = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
-        text = f"no {what} {asked!r}; " + (f"there is: {shown}" if names else f"there is no {what} at all")
+        text = f"no {what} {asked!r}; " + (f"there is: {listed(names)}" if names else f"there is no {what} at all")
         return cls(f"{text}. {hint}" if hint else text)
 
 

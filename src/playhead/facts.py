@@ -37,10 +37,10 @@ def load(path: disk.StrPath, *, required: bool = False) -> dict[str, Any]:
     """Read a JSON file of a run; one that is missing is empty, unless it is required.
 
     Raises:
-        Damaged: It is not a JSON object.
+        Damaged: It is not a JSON object, or no file.
     """
     try:
-        with open(path, "rb") as file:
+        with open(disk.open_to_read(path), "rb") as file:
             data = file.read()
     except FileNotFoundError:
         if required:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from playhead import claims, clock, disk, facts, layout, markup, strictjson
+from playhead import checksums, claims, clock, disk, facts, layout, markup, strictjson
 from playhead.catalog import episodes as catalog_episodes
 from playhead.catalog import points, samples
 from playhead.catalog import runs as catalog_runs
@@ -22,6 +22,7 @@ from playhead.layout import RunFolder
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from playhead.holdings import Holdings
     from playhead.lanes.scalars.signal import MetricSignal
     from playhead.traces import Traces
 
@@ -193,6 +194,13 @@ class Run:
 
         return index.used_by(self._folder)
 
+    @property
+    def holdings(self) -> Holdings:
+        """What the run has besides metrics: episodes, traces, artifacts, and whether it is live."""
+        from playhead import holdings
+
+        return holdings.of_run(self._home, self._row)
+
     def summary(self, values: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
         """Give the summary values, after setting those that are given.
 
@@ -302,7 +310,8 @@ class Run:
         """Change keys of a JSON file of this run, then the catalogue."""
         with self._editing():
             content = facts.load(path)
-            facts.write(path, content | (change(content) if callable(change) else change))
+            with checksums.following(self._folder, path):
+                facts.write(path, content | (change(content) if callable(change) else change))
 
     @contextlib.contextmanager
     def _editing(self) -> Iterator[None]:
@@ -395,6 +404,7 @@ class Run:
         return markup.block(
             self.name,
             markup.line(markup.soft(self.id), *map(markup.soft, about)),
+            markup.facts(self.holdings.lines()),
             markup.facts({f"config.{name}": value for name, value in self.config.items()}),
             markup.table(metrics),
         )

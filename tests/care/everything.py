@@ -38,6 +38,7 @@ def make(path: Path) -> None:
                 run.log({"loss": 1 / (step + 1), "return": float(step)}, step=step)
             run.log_image("frame", np.zeros((4, 4, 3), np.uint8), step=7, caption="black")
             run.summary(wins=12)
+            run.log_text("12 wins")
             with run.trace("fit", bucket=20) as trace:
                 for step in range(200):
                     trace.append({"w": np.arange(3.0) + step}, error=1 / (step + 1), input=np.float64(step))
@@ -142,7 +143,7 @@ def others(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
 
     def files(pattern: str) -> list[Path]:
-        return sorted(file for file in path.rglob(pattern) if ".quarantine" not in file.parts)
+        return sorted(file for file in path.rglob(pattern) if not {".quarantine", ".trash"} & {*file.parts})
 
     for file in files("*.parquet"):
         table = pq.read_table(file)
@@ -160,6 +161,8 @@ def others(path: Path) -> dict[str, Any]:
     for file in files("metadata.db"):
         with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
             found[str(file.relative_to(path))] = database.execute("SELECT * FROM runs").fetchall()
+    for file in (*files("runs/*/*.json"), *files("runs/*/events*.jsonl"), *files("runs/*/logs.txt")):
+        found[str(file.relative_to(path))] = file.read_bytes()
     for file in files("index.json"):
         found[str(file.relative_to(path))] = json.loads(file.read_text())
     return found

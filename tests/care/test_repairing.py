@@ -72,7 +72,8 @@ def test_what_other_files_say_as_well_is_written_anew(path: Path) -> None:
     assert wrong(path) == []
     after = values_of(path)
     same = {name for name in before if after.get(name) == before[name]}
-    assert {name for name in before if name not in same} <= {"replay/run_a.h5", "catalogue runs"}
+    texts = {f"pong/dqn/runs/run_a/{name}.json" for name in ("meta", "checksums")}
+    assert {name for name in before if name not in same} <= {"replay/run_a.h5", "catalogue runs", *texts}
     with playhead.open(path, mode="r") as store:
         run = store.runs["run_a"]
         assert (run.config, run.tags, run.status) == ({"lr": 1e-3}, ["paper"], "finished")

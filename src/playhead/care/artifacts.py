@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 
 from playhead.artifact import index
-from playhead.care.finding import BLOB, DAMAGE, NOTE, REBUILD, VERSIONS, WARNING, Finding, Thing, of_damage
+from playhead.care.finding import BLOB, DAMAGE, FILES, NOTE, REBUILD, VERSIONS, WARNING, Finding, Thing, of_damage
 from playhead.care.ground import Ground
 from playhead.errors import Damaged
+from playhead.lanes.files import sharing
 from playhead.lanes.files.manifest import DELETED, FileEntry, Manifest, Metadata, Versions
-from playhead.lanes.files.pool import Blob, Pool, digest_of
+from playhead.lanes.files.pool import Blob, Pool, is_whole, size_of
+from playhead.lanes.files.tree import above_of, is_in
 from playhead.layout import ArtifactFolder, PoolFolder, VersionFolder
 
 LANE = "artifacts"
@@ -45,30 +48,52 @@ class _Contents:
                     found[entry.name] = entry.inode(), entry.stat(follow_symlinks=False).st_size
         return found
 
-    def linked_in(self, folder: Path) -> dict[str, int]:
-        """Give the inodes of the files below a folder, as far as they can be those of the pool."""
-        if not folder.is_dir() or not self.known or os.stat(folder).st_dev != os.stat(self._folder.path).st_dev:
-            return {}
-        return dict(_inodes(os.fspath(folder), ""))
+    def look_at(self, version: VersionFolder) -> _Files:
+        """Look at the files of a version, without reading any."""
+        found = _Files()
+        self._look(version, "", found)
+        return found
+
+    def _look(self, version: VersionFolder, place: str, found: _Files) -> None:
+        home = sharing.home_of(version, place)
+        if home is None:
+            return
+        found.folders.add(place)
+        if home != version:
+            found.shared.add(place)
+        before = f"{place}/" if place else ""
+        with os.scandir(home.folder(place)) as entries:
+            is_here = bool(self.known) and os.stat(home.path).st_dev == os.stat(self._folder.path).st_dev
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False) or entry.is_symlink():
+                    self._look(home, before + entry.name, found)
+                elif is_here:
+                    found.inodes[before + entry.name] = entry.inode()
 
 
-def _inodes(folder: str, before: str) -> Iterator[tuple[str, int]]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                yield from _inodes(entry.path, f"{before}{entry.name}/")
-            else:
-                yield before + entry.name, entry.inode()
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """What lies in the folder of a version.
+
+    Attributes:
+        inodes: Of its files, as far as they can be those of the pool.
+        folders: Its folders, and those of other versions that it has by links.
+        shared: The folders that are such links.
+    """
+
+    inodes: dict[str, int] = field(default_factory=dict)
+    folders: set[str] = field(default_factory=set)
+    shared: set[str] = field(default_factory=set)
 
 
 def check(ground: Ground, contents: _Contents, artifact: ArtifactFolder, full: bool) -> Iterator[Finding]:
     """Look at one artifact: the chain of digests from `versions.json` down, and that every file is there."""
     repair = ground.command("repair")
     try:
-        versions = Versions.load(artifact)
+        versions, is_sound = Versions.load(artifact), True
     except Damaged as error:
         yield of_damage(LANE, error, repair, VERSIONS)
-        versions = Versions(artifact.name, artifact.type)
+        versions, is_sound = Versions(artifact.name, artifact.type), False
     for number in artifact.numbers():
         entry = versions.get(number)
         if versions.entries and entry is None:
@@ -82,7 +107,7 @@ def check(ground: Ground, contents: _Contents, artifact: ArtifactFolder, full: b
             yield Finding(
                 DAMAGE, LANE, path, "a version that versions.json lists", "no folder", "Restore it from a copy"
             )
-    if full and ground.catalogue is not None and artifact.versions.exists():
+    if full and is_sound and ground.catalogue is not None and artifact.versions.exists():
         yield from _against_catalogue(ground, artifact)
 
 
@@ -105,38 +130,64 @@ def _version(
     except Damaged as error:
         yield of_damage(LANE, error, "Restore it from a copy of the store; its files are in the pool")
         return
-    pool, linked = Pool(ground.layout.artifacts.pool), contents.linked_in(folder.files)
+    pool, there = Pool(ground.layout.artifacts.pool), contents.look_at(folder)
+    broken = _missing_folders(manifest, there)
     for entry in manifest.files:
         inode, size = contents.known.get(entry.sha256, (-1, -1))
-        if (linked.get(entry.path), entry.size) != (inode, size):  # else it is a link, and whole as far as sizes tell
-            yield from _file(ground, pool, folder, entry, full)
+        if (there.inodes.get(entry.path), entry.size) == (inode, size):
+            continue  # it is a link, and whole as far as sizes tell
+        is_lost = is_in(entry.path, broken)
+        for finding in _content_of(ground, pool, entry) if is_lost else _file(ground, pool, folder, entry, full):
+            shared = [place for place in above_of(entry.path) if place in there.shared]
+            if shared and finding.path == folder.files / entry.path:
+                broken.add(shared[-1])  # its own link; what it leads to may be right for the other version
+            else:
+                yield finding
+    for place in sorted(broken):
+        path = folder.folder(place)
+        found = f"a link to {os.readlink(path)}" if path.is_symlink() else "no folder"
+        expected = "a folder of files, or a link to the same one of another version"
+        yield Finding(DAMAGE, LANE, path, expected, found, ground.command("repair"), FILES)
 
 
-def _file(ground: Ground, pool: Pool, folder: VersionFolder, entry: FileEntry, full: bool) -> Iterator[Finding]:
-    """Look at one file of a version; where it is a link to the pool, that is where its bytes are checked."""
-    path = folder.files / entry.path
+def _missing_folders(manifest: Manifest, there: _Files) -> set[str]:
+    """Find folders that a manifest names and that are not there, or are links that lead elsewhere; the outermost."""
+    wanted = {*manifest.folders, *(entry.path.rpartition("/")[0] for entry in manifest.files)}
+    missing = {above for place in wanted for above in (place, *above_of(place))} - there.folders if wanted else set()
+    return {place for place in missing if not any(above in missing for above in above_of(place))}
+
+
+def _content_of(ground: Ground, pool: Pool, entry: FileEntry) -> Iterator[Finding]:
+    """Look at the content of a file in the pool."""
     try:
         blob = pool.path(entry.sha256)
     except Damaged as error:
         yield of_damage(LANE, error, "Restore the manifest from a copy")
         return
-    try:
-        found, linked = os.stat(blob), os.lstat(path)
-    except FileNotFoundError as error:
-        missing = Path(error.filename)
-        mend = ground.command("repair")
-        yield Finding(DAMAGE, LANE, missing, f"{entry.size:,} bytes of {entry.path}", "no file", mend, BLOB)
+    mend = ground.command("repair")
+    found = size_of(blob)
+    if found is None:
+        yield Finding(DAMAGE, LANE, blob, f"{entry.size:,} bytes of {entry.path}", "no file", mend, BLOB)
         return
-    if found.st_size != entry.size:
-        mend = ground.command("repair")
-        yield Finding(DAMAGE, LANE, blob, f"{entry.size:,} bytes", f"{found.st_size:,}", mend, BLOB)
-    elif not os.path.samestat(found, linked) and (linked.st_size != entry.size or (full and _is_other(path, entry))):
-        said = "a link to the pool, or the same bytes"
-        yield Finding(DAMAGE, LANE, path, said, "others", ground.command("repair"), BLOB)
+    if found != entry.size:
+        yield Finding(DAMAGE, LANE, blob, f"{entry.size:,} bytes", f"{found:,}", mend, BLOB)
 
 
-def _is_other(path: Path, entry: FileEntry) -> bool:
-    return path.is_symlink() or digest_of(path) != entry.sha256
+def _file(ground: Ground, pool: Pool, folder: VersionFolder, entry: FileEntry, full: bool) -> Iterator[Finding]:
+    """Look at one file of a version; where it is a link to the pool, that is where its bytes are checked."""
+    problems = list(_content_of(ground, pool, entry))
+    if problems:
+        yield from problems
+        return
+    path, mend = folder.files / entry.path, ground.command("repair")
+    try:
+        linked = os.lstat(path)
+    except FileNotFoundError:
+        yield Finding(DAMAGE, LANE, path, f"{entry.size:,} bytes of {entry.path}", "no file", mend, BLOB)
+        return
+    is_blob = os.path.samestat(os.stat(pool.path(entry.sha256)), linked)
+    if not is_blob and (linked.st_size != entry.size or (full and not is_whole(path, entry.sha256))):
+        yield Finding(DAMAGE, LANE, path, "a link to the pool, or the same bytes", "others", mend, BLOB)
 
 
 def check_shard(ground: Ground, pool: Pool, shard: Path, full: bool) -> Iterator[Finding]:

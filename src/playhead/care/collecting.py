@@ -19,6 +19,7 @@ from playhead.artifact import walking
 from playhead.errors import Damaged
 from playhead.home import Home
 from playhead.journal.writer import LOCK_FILE
+from playhead.lanes.files import sharing
 from playhead.lanes.files.pool import Pool
 from playhead.layout import ArtifactFolder, Layout, run_of_reel
 
@@ -71,21 +72,34 @@ def collect(home: Home, *, dry_run: bool = False, older_than: float = AGE_SECOND
         dry_run: Only say what would go.
         older_than: Seconds for which nobody may have touched a leftover of a crash.
     """
-    layout, problems = home.layout, []
+    layout = home.layout
     garbage: list[Garbage] = []
-    for found in _leftovers(layout, older_than):
+    problems: list[str] = []
+    for found in _inside(layout, _leftovers(layout, older_than), problems):
         if dry_run or _remove_leftover(found, older_than):
             garbage.append(found)
-    for found in _journals(layout, older_than):
+    for found in _inside(layout, _journals(layout, older_than), problems):
         if dry_run or _remove_journal(layout, found):
             garbage.append(found)
     try:
+        layout.check_holds(layout.artifacts.pool.lock)
         garbage += _artifacts(layout, dry_run=dry_run, older_than=older_than)
     except Damaged as error:
         problems.append(f"no artifacts were collected, since nobody knows what they hold: {error}")
     except BlockingIOError:
         problems.append("no artifacts were collected: somebody is saving some; run it again later")
     return Collected(garbage, problems)
+
+
+def _inside(layout: Layout, found: Iterable[Garbage], problems: list[str]) -> Iterator[Garbage]:
+    """Leave out what lies elsewhere: a store of a stranger may have links that lead anywhere."""
+    for one in found:
+        try:
+            layout.check_holds(one.path)
+        except Damaged as error:
+            problems.append(f"left alone: {error}")
+        else:
+            yield one
 
 
 # -- leftovers of crashes ---------------------------------------------------------------------------------------------
@@ -165,7 +179,9 @@ def _journals(layout: Layout, older_than: float) -> Iterator[Garbage]:
     runs = {folder.path.name for folder in layout.run_folders()}
     for reel_id in layout.replay.reels():
         journal = layout.replay.reel(reel_id).journal
-        if journal.is_dir() and run_of_reel(reel_id) not in runs and _is_orphan(layout, reel_id, journal, older_than):
+        if not journal.is_dir() or journal.is_symlink() or run_of_reel(reel_id) in runs:
+            continue
+        if _is_orphan(layout, reel_id, journal, older_than):
             yield Garbage(JOURNAL, journal, _size(journal), f"the run {run_of_reel(reel_id)} is gone")
 
 
@@ -219,8 +235,17 @@ def _artifacts(layout: Layout, *, dry_run: bool, older_than: float) -> list[Garb
 
 def _gone(found: Garbage, dry_run: bool) -> bool:
     if not dry_run:
+        if found.kind == VERSION:
+            _pass_on(found.path)
         _remove(found.path)
     return True
+
+
+def _pass_on(path: Path) -> None:
+    """Leave nobody without files who has them by a link: a list of versions may have been lost, and made by hand."""
+    artifact = ArtifactFolder(path.parent)
+    with disk.locked(artifact.lock, make=True):
+        sharing.pass_on(artifact, artifact.number_of(path))
 
 
 def _in_folders(layout: Layout, older_than: float) -> Iterator[Garbage]:

@@ -18,6 +18,7 @@ RUN_FACTS = "run facts"  # write a JSON file of a run as the catalogue knows it
 TABLE = "table"  # write the manifest of a table as its database says
 VIEW = "view"  # write the file through which other programs see the parts of a reel anew
 VERSIONS = "versions"  # write what says which versions of an artifact there are as the versions say
+FILES = "files"  # a folder of a version: again, from its manifest and the pool
 BLOB = "blob"  # a content of the pool: out of the way, and again from a copy that is whole
 
 REPAIR = "playhead repair"
@@ -30,7 +31,8 @@ class Finding:
     Attributes:
         severity: `damage`: something recorded cannot be read as it was; `warning`: nothing is lost by it, and something
             should be done; `note`: harmless.
-        lane: `runs`, `replay`, `episodes`, `tables`, `artifacts`, `traces` or `catalogue`.
+        lane: `runs`, `replay`, `episodes`, `tables`, `artifacts`, `traces`, `catalogue` or
+            `portability`.
         path: The file or folder.
         expected: What should be there.
         found: What is.

@@ -7,19 +7,24 @@ from where it came and why. A crash in between leaves it in one of the two place
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playhead import claims, clock, disk, facts, opening, strictjson
+from playhead import checksums, claims, clock, disk, facts, opening, strictjson
 from playhead.care import finding as findings
+from playhead.care import relisting
 from playhead.care.finding import Finding
 from playhead.care.ground import Ground
+from playhead.catalog import known_folders
+from playhead.catalog.database import Database
 from playhead.errors import Damaged, PlayheadError, StoreLocked
-from playhead.lanes.files.manifest import LATEST, Manifest, Metadata, VersionEntry, Versions
-from playhead.lanes.files.pool import Pool, digest_of
+from playhead.lanes.files import sharing
+from playhead.lanes.files.manifest import Manifest, Metadata
+from playhead.lanes.files.pool import Pool, is_whole
 from playhead.layout import ArtifactFolder, Layout, ReelFiles, RunFolder, TableFolder
 
 _NOTE = "note.jsonl"
@@ -85,11 +90,17 @@ class Repair:
             findings.RUN_FACTS: self._write_run_facts,
             findings.TABLE: self._write_manifest,
             findings.VERSIONS: self._write_versions,
+            findings.FILES: self._write_files,
             findings.BLOB: self._restore_content,
         }
         if finding.cure not in cures:
             return Deed(finding.path, left=finding.mend or "nothing here says the same; restore it from a copy")
-        return self._tried(finding.path, lambda: cures[finding.cure](finding))
+
+        def cure() -> str:
+            self.layout.check_holds(finding.path)
+            return cures[finding.cure](finding)
+
+        return self._tried(finding.path, cure)
 
     def _tried(self, path: Path, do: Any) -> Deed:
         try:
@@ -103,10 +114,11 @@ class Repair:
         """Move a file or folder aside, or a copy of it; one that is gone is fine."""
         if self._folder is None:
             name = f"{clock.local(clock.now_ns()):%Y%m%d_%H%M%S}_{os.urandom(3).hex()}"
+            self.layout.check_holds(self.layout.quarantine / name)
             self._folder = self.layout.quarantine / name
             disk.make_folders(self._folder)
         target = self._folder / self.layout.relative(path)
-        if not path.exists() or target.exists():
+        if not os.path.lexists(path) or os.path.lexists(target):
             return "was moved aside already"
         disk.make_folders(target.parent)
         said = {"from": self.layout.relative(path), "expected": why.expected, "found": why.found, "at": clock.now()}
@@ -176,7 +188,10 @@ class Repair:
             raise Damaged(finding.path, finding.expected, finding.found, "The catalogue does not know the run either")
         with disk.locked(folder.path):
             self._quarantine(finding.path, finding, copy=True)
-            facts.write(finding.path, _meta_of(known) if finding.path == folder.meta else _status_of(known))
+            said = _meta_of(known) if finding.path == folder.meta else _status_of(known)
+            data = strictjson.encode(said, indent=True)
+            checksums.expect(folder, finding.path, data)
+            disk.replace(finding.path, data)
         return "written anew from the catalogue; what that does not know is in the copy"
 
     def _write_manifest(self, finding: Finding) -> str:
@@ -198,33 +213,45 @@ class Repair:
         """Write which versions there are as their own files say."""
         folder = ArtifactFolder(finding.path.parent)
         with disk.locked(folder.lock, make=True):
-            entries, digests, aliases = [], {}, {}
-            for number in folder.numbers():
-                data = folder.version(number).metadata.read_bytes()
-                known = Metadata.load(folder.version(number), None)
-                Manifest.load(folder.version(number), known.manifest_digest)
-                status = "deleted" if folder.version(number).deleted.exists() else known.status
-                entries.append(_entry(number, known, status))
-                digests[f"v{number}"] = _sha256(data)
-                aliases.update(dict.fromkeys((alias for alias in known.aliases if alias != LATEST), number))
+            versions = relisting.relist(self.layout, folder)
             self._quarantine(finding.path, finding, copy=True)
-            times = [entry.created_at for entry in entries] or [0.0]
-            versions = Versions(folder.name, folder.type, tuple(entries), {}, min(times), max(times), digests)
-            disk.replace(folder.versions, versions.named(aliases, clock.now()).encode())
-        return "written anew from the versions; aliases are those with which each was saved"
+            disk.replace(folder.versions, versions.encode())
+        return "written anew from the versions; aliases as the catalogue knows them, or as each was saved"
+
+    def _write_files(self, finding: Finding) -> str:
+        """Make a folder of a version anew from its manifest and the pool; a link that leads elsewhere goes aside."""
+        version, place = self.layout.artifacts.place_of(finding.path)
+        pool, artifact = Pool(self.layout.artifacts.pool), ArtifactFolder(version.path.parent)
+        with pool.saving(), disk.locked(artifact.lock, make=True):
+            manifest = Manifest.load(version, Metadata.load(version, None).manifest_digest)
+            hidden = disk.temporary_beside(version.path)
+            missing = sharing.fill(pool, hidden, manifest, place)
+            self._quarantine(finding.path, finding)
+            disk.rename(hidden, finding.path)
+            disk.sync_folder(finding.path.parent)
+        left = f"; of {len(missing)} files the content is not there, such as {missing[0]}" if missing else ""
+        return f"made anew from the pool{left}"
+
+    def _forget_folders(self) -> None:
+        """Let the next save look files up in the pool one by one: of some that look as they did, it has no content."""
+        if self.layout.database.exists():
+            with contextlib.closing(Database(self.layout.database, "a")) as database:
+                # One that cannot be read is made anew, and then knows of no folder.
+                with contextlib.suppress(Damaged), database.write() as connection:
+                    known_folders.clear(connection)
 
     def _restore_content(self, finding: Finding) -> str:
         """Move a content that is not what its name says aside; bring it back from a file that is whole."""
+        self._forget_folders()
         pool = Pool(self.layout.artifacts.pool)
         with pool.removing() as is_alone:
             if not is_alone:
                 raise StoreLocked("somebody is saving artifacts; repair them later")
             digest = self._digest_of(finding)
             blob = pool.path(digest)
-            if not blob.exists() or digest_of(blob) != digest:
+            if not is_whole(blob, digest):
                 self._quarantine(blob, finding)
-            copies = [path for path in self._copies(digest) if path.exists()]
-            whole = next((path for path in copies if not path.is_symlink() and digest_of(path) == digest), None)
+            whole = next((path for path in self._copies(digest) if is_whole(path, digest)), None)
             source = blob if blob.exists() else whole
             if source is None:
                 return (
@@ -234,7 +261,7 @@ class Repair:
                 disk.make_folders(blob.parent)
                 disk.link(source, blob)
             for path in self._copies(digest):
-                if not path.exists() or digest_of(path) != digest:
+                if not is_whole(path, digest):
                     self._quarantine(path, finding)
                     disk.make_folders(path.parent)
                     disk.link(blob, path)
@@ -253,24 +280,16 @@ class Repair:
         return [path for path, held in self._held() if held == digest]
 
     def _held(self) -> Iterator[tuple[Path, str]]:
-        """Walk over the files of all versions with the digest of each."""
+        """Walk over the files of all versions with the digest of each; those that others share are theirs."""
         from playhead.artifact import walking
 
         for found in walking.versions(self.layout):
             if not isinstance(found, Damaged):
+                own = functools.cache(lambda place, folder=found.folder: sharing.home_of(folder, place) == folder)
                 with contextlib.suppress(Damaged):
                     for entry in found.load()[1].files:
-                        yield found.folder.files / entry.path, entry.sha256
-
-
-def _entry(number: int, known: Metadata, status: str) -> VersionEntry:
-    return VersionEntry(number, known.created_at, known.created_by_run, known.size_bytes, known.num_files, status)
-
-
-def _sha256(data: bytes) -> str:
-    import hashlib
-
-    return hashlib.sha256(data).hexdigest()
+                        if own(entry.path.rpartition("/")[0]):
+                            yield found.folder.files / entry.path, entry.sha256
 
 
 def _meta_of(known: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playhead import facts
 from playhead.care import journals
-from playhead.care.finding import DAMAGE, INDEX, NOTE, QUARANTINE, VIEW, WARNING, Finding, Thing, of_damage
+from playhead.care.finding import DAMAGE, INDEX, NOTE, QUARANTINE, REBUILD, VIEW, WARNING, Finding, Thing, of_damage
 from playhead.care.ground import Ground
 from playhead.errors import Damaged, NotFound
 from playhead.lanes.arrays.foreign import ForeignPart
@@ -51,6 +51,8 @@ def check(ground: Ground, files: ReelFiles, full: bool) -> Iterator[Finding]:
         for path, first, stop in lost:
             yield Finding(DAMAGE, LANE, path, f"steps {first} to {stop - 1}", "a hole in the journal", mend)
     yield from _of_its_run(ground, files)
+    if not lost and not full:  # else every row is compared, with the run
+        yield from _in_catalogue(ground, files, max((part.span().stop for part in parts), default=0))
     for path in _sealed(files, parts):
         with contextlib.suppress(FileNotFoundError):  # sealed anew since
             yield from (of_damage(LANE, flaw, _RESTORE) for flaw in SealedFile(path).flaws()) if full else ()
@@ -78,6 +80,17 @@ def _of_its_run(ground: Ground, files: ReelFiles) -> Iterator[Finding]:
     if run_id not in ground.run_ids and not ground.is_claimed(run_id):
         found = "none in this store: it was removed by hand, or the replay came from elsewhere"
         yield Finding(NOTE, LANE, files.file, f"a run {run_id}", found)
+
+
+def _in_catalogue(ground: Ground, files: ReelFiles, steps: int) -> Iterator[Finding]:
+    """See that the catalogue knows all steps: of those that it cannot hold, opening a store tells once."""
+    run_id = run_of_reel(files.id)
+    if ground.catalogue is None or not ground.catalogue.has_run(run_id) or ground.is_claimed(run_id):
+        return
+    known = ground.catalogue.steps_of_reel(files.id)
+    if known < steps:
+        mend, expected = ground.command("rebuild"), f"all {steps:,} steps of {files.id} in the catalogue"
+        yield Finding(WARNING, LANE, files.file, expected, f"{known:,}", mend, REBUILD)
 
 
 def _list(ground: Ground, full: bool) -> Iterator[Finding]:  # noqa: ARG001

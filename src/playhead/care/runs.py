@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from playhead import facts, recovery
+from playhead import checksums, facts, recovery
 from playhead.care.finding import DAMAGE, NOTE, REBUILD, RUN_FACTS, WARNING, Finding, Thing, of_damage
 from playhead.care.ground import Ground
 from playhead.catalog import runs as catalog_runs
@@ -54,8 +54,11 @@ def _look(ground: Ground, folder: RunFolder, full: bool) -> Iterator[Finding]:
         yield Finding(DAMAGE, LANE, folder.meta, expected, repr(known.id), ground.command("repair"), RUN_FACTS)
         return
     yield from _in_events(folder)
+    changed = list(_against_checksums(folder)) if full else []
+    yield from changed
     if ground.catalogue is not None:
-        yield from _against_catalogue(ground, folder, known, full)
+        # Where a text is not what was written, the catalogue is right and the file is not: it is not to be made anew.
+        yield from _against_catalogue(ground, folder, known, full and not changed)
 
 
 def _in_texts(ground: Ground, folder: RunFolder) -> Iterator[Finding]:
@@ -80,6 +83,13 @@ def _in_events(folder: RunFolder) -> Iterator[Finding]:
         if torn := events.torn_bytes(path):
             found = f"{torn} bytes of a line without one"
             yield Finding(WARNING, LANE, path, "a newline at its end", found, "Look at its last line: mend or cut it")
+
+
+def _against_checksums(folder: RunFolder) -> Iterator[Finding]:
+    try:
+        yield from (of_damage(LANE, problem) for problem in checksums.problems(folder))
+    except Damaged as error:
+        yield of_damage(LANE, error)
 
 
 def _against_catalogue(ground: Ground, folder: RunFolder, known: RunFacts, full: bool) -> Iterator[Finding]:

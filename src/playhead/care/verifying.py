@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from playhead.care import artifacts, catalogue, episodes, replay, runs, subset, tables, traces
+from playhead.care import artifacts, catalogue, episodes, portability, replay, runs, subset, tables, traces
 from playhead.care.finding import DAMAGE, WARNING, Finding, Thing, of_damage, of_trouble
 from playhead.care.ground import Ground
 from playhead.errors import Damaged, MissingExtra, NotAStore, StoreTooNew
@@ -16,7 +16,7 @@ from playhead.layout import Layout
 Progress = Callable[[Sequence[Thing]], Iterable[Thing]]
 
 # Each has `things(ground)`: what of its lane can be checked by itself.
-LANES = (artifacts, catalogue, episodes, replay, runs, tables, traces)
+LANES = (artifacts, catalogue, episodes, portability, replay, runs, tables, traces)
 
 
 def verify(
