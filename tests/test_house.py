@@ -16,11 +16,12 @@ SOURCE = Path(playhead.__file__).parent
 
 # From the ground up; a module may import its own layer's equals and anything before it.
 LAYERS: list[set[str]] = [
-    {"errors"},
+    {"errors", "wording"},
     {"clock", "process", "ref", "order"},
     {"strictjson", "zstd", "layout", "disk", "filesystem", "markup", "progress"},
     {"journal", "catalog"},
     {"facts", "claims", "arrow", "writer"},
+    {"checksums"},
     {"tape"},
     {"signal"},
     {"lanes", "capture"},
@@ -30,6 +31,7 @@ LAYERS: list[set[str]] = [
     {"home"},
     {"episode_index", "replay_index", "artifact"},
     {"datasets", "replays", "artifacts", "traces"},
+    {"holdings"},
     {"run"},
     {"recording", "runs"},
     {"recovery"},
@@ -153,6 +155,19 @@ def test_every_public_name_loads() -> None:
     assert set(playhead.__all__) <= set(dir(playhead))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         playhead.nothing  # noqa: B018
+
+
+def test_integrations_are_reached_from_the_top() -> None:
+    """Was a bug: the README's `playhead.integrations.gymnasium.Recorder` needed an import that it does not show."""
+    script = (
+        "import playhead; print(playhead.integrations.gymnasium.Recorder.__name__)\n"
+        "print(*(getattr(playhead.integrations, name).__name__ for name in playhead.integrations.__all__))"
+    )
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    places = sorted(path.parent.name for path in SOURCE.glob("integrations/*/__init__.py"))
+    assert said == ["Recorder", *(f"playhead.integrations.{place}" for place in places)]
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        playhead.integrations.nothing  # noqa: B018
 
 
 def test_the_error_tree_in_the_docstring_is_the_tree() -> None:

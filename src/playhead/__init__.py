@@ -20,6 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from playhead import integrations as integrations
     from playhead import live as live
     from playhead.artifact import Artifact, ArtifactVersion
     from playhead.dataset import (
@@ -85,7 +86,7 @@ if TYPE_CHECKING:
     )
     from playhead.web.notebook import show
 
-__version__ = "0.6.0"
+__version__ = "0.7.0"
 
 _HOME = {
     "open": "opening",
@@ -147,7 +148,7 @@ _HOME = {
     "show": "web.notebook",
 }
 
-_MODULES = {"live"}  # public as they are
+_MODULES = {"integrations", "live"}  # public as they are
 
 __all__ = [
     "ArraySignal",
@@ -220,6 +221,7 @@ __all__ = [
     "VideoSignalWriter",
     "WrongShape",
     "WrongType",
+    "integrations",
     "join",
     "live",
     "make_frame_ref",

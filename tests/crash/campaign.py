@@ -48,7 +48,7 @@ def workload(path: Path, acknowledge: Callable[[str], None]) -> None:
             run.summary(note="x")
             acknowledge("summary first")
         acknowledge("ended first")
-        with store.run("p", "second", run_id="second") as run:
+        with store.run("p", "second", run_id="second", environment=False) as run:
             run.log({"loss": 1.0})
         store.runs["second"].delete("try")
         acknowledge("deleted second")
@@ -56,7 +56,7 @@ def workload(path: Path, acknowledge: Callable[[str], None]) -> None:
         acknowledge("restored second")
         store.runs["second"].tag("kept")
         acknowledge("tagged second")
-        with store.run("p", "third", run_id="third") as run:
+        with store.run("p", "third", run_id="third", environment=False) as run:
             run.log({"loss": 2.0})
         store.runs["third"].delete()
         store.purge()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -45,7 +46,10 @@ def test_the_example_in_the_readme_runs(tmp_path: Path) -> None:
 )
 def test_the_examples_in_a_document_run(name: str, tmp_path: Path) -> None:
     example = "\n".join(blocks(ROOT / "docs" / f"{name}.md", "python"))
-    result = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "SB3_LOGDIR": str(tmp_path / "logs")}  # else a trainer leaves a folder behind
+    result = subprocess.run(
+        [sys.executable, "-c", example], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, result.stderr
     assert "assert " in example
 

@@ -75,7 +75,7 @@ def test_signals_are_signals(signal: ArraySignal[Any]) -> None:
     ],
 )
 def test_what_is_rare_comes_too(strategy: st.SearchStrategy[Any], claim: Callable[[Any], bool]) -> None:
-    find(strategy, claim, settings=SEARCH)
+    assert claim(find(strategy, claim, settings=SEARCH))
 
 
 def refused_with(asked: Any, error: type[Exception] | None) -> Callable[[Any], bool]:
@@ -91,28 +91,34 @@ def refused_with(asked: Any, error: type[Exception] | None) -> Callable[[Any], b
 
 @pytest.mark.parametrize("error", [None, BadKey, BadSlice, OutOfRange])
 def test_index_keys_are_right_and_wrong(error: type[Exception] | None) -> None:
-    find(strategies.index_keys(3), refused_with(ArraySignal(list("abc"), STAMPS), error), settings=SEARCH)
+    is_so = refused_with(ArraySignal(list("abc"), STAMPS), error)
+    assert is_so(find(strategies.index_keys(3), is_so, settings=SEARCH))
 
 
 @pytest.mark.parametrize("error", [None, BadKey, BadSlice, NotFound])
 def test_time_keys_are_right_and_wrong(error: type[Exception] | None) -> None:
-    find(strategies.time_keys(STAMPS), refused_with(ArraySignal(list("abc"), STAMPS).time, error), settings=SEARCH)
+    is_so = refused_with(ArraySignal(list("abc"), STAMPS).time, error)
+    assert is_so(find(strategies.time_keys(STAMPS), is_so, settings=SEARCH))
 
 
 @FEW
 @given(strategies.index_keys(3, with_wrong=False), strategies.time_keys(STAMPS, with_wrong=False))
 def test_right_keys_are_not_refused(index: Any, time: Any) -> None:
     signal: ArraySignal[str] = ArraySignal(list("abc"), STAMPS)
-    signal[index]
-    signal.time[time]
+    assert refused_with(signal, None)(index)
+    assert refused_with(signal.time, None)(time)
 
 
 @pytest.mark.parametrize("kind", [int, slice, list, tuple, np.ndarray])
 @pytest.mark.parametrize("keys", [strategies.index_keys(3), strategies.time_keys(STAMPS)])
 def test_keys_come_in_all_kinds(kind: type, keys: st.SearchStrategy[Any]) -> None:
-    find(keys, lambda key: type(key) is kind, settings=SEARCH)
+    assert isinstance(find(keys, lambda key: type(key) is kind, settings=SEARCH), kind)
 
 
 def test_nothing_can_be_asked_too() -> None:
-    find(strategies.index_keys(0), lambda key: isinstance(key, slice), settings=SEARCH)
-    find(strategies.time_keys([]), lambda key: type(key) is slice and key.step and key.stop is None, settings=SEARCH)
+    assert isinstance(find(strategies.index_keys(0), lambda key: isinstance(key, slice), settings=SEARCH), slice)
+    stepping = find(
+        strategies.time_keys([]), lambda key: type(key) is slice and key.step and key.stop is None, settings=SEARCH
+    )
+    assert stepping.step
+    assert stepping.stop is None
