@@ -2,12 +2,13 @@
 
 Run: python -m tests.side_by_side [OPTIONS OF PYTEST]
 
-What the last lane prints is shown as it comes, what the others print when they end. Each is a process of its own that a
-Ctrl-C reaches, which a job in the background of a shell is not.
+What the last lane prints is shown as it comes, what the others print when they end. Each is a process that a Ctrl-C
+reaches, also where this one was started in the background of a shell, which has it ignored.
 """
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,7 @@ def arguments() -> list[list[str]]:
 
 def main(options: Sequence[str]) -> int:
     """Run the lanes; give the worst of their exit codes."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     running: list[tuple[subprocess.Popen[bytes], IO[bytes] | None]] = []
     *beside, last = arguments()
     try:
