@@ -25,10 +25,19 @@ def test_verify_says_that_all_is_well(path: Path) -> None:
 
 
 def test_verify_names_file_expectation_and_command(path: Path) -> None:
-    break_events(path)
+    broken = break_events(path)
     assert answer("verify", store=path)["findings"] == []
     said = answer("verify", "--full", store=path, expect=1)
     assert said["checked"] > 3
+    (finding,) = said["findings"]
+    assert (finding["lane"], finding["path"]) == ("runs", str(broken))
+    assert "as checksums.json says" in finding["expected"]
+    assert f"remove {broken.with_name('checksums.json')}" in finding["mend"]
+
+
+def test_verify_names_what_the_catalogue_has_otherwise(path: Path) -> None:
+    break_events(path).with_name("checksums.json").unlink()
+    said = answer("verify", "--full", store=path, expect=1)
     assert {finding["lane"] for finding in said["findings"]} == {"catalogue"}
     assert any("8.001" in finding["expected"] and "7.001" in finding["found"] for finding in said["findings"])
     shown = invoke("verify", "--full", store=path, expect=1).stdout
@@ -100,4 +109,4 @@ def test_findings_in_a_terminal(path: Path) -> None:
     break_events(path)
     code, shown = in_terminal("verify", "--full", store=path)
     assert code == 1
-    assert "warning" in shown
+    assert "damage" in shown

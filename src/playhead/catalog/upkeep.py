@@ -62,9 +62,9 @@ def _has_statistics(connection: sqlite3.Connection) -> bool:
     """Tell whether there are statistics of runs that are right to a factor of two."""
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'").fetchone():
         return False
-    noted = connection.execute("SELECT stat FROM sqlite_stat1 WHERE tbl = 'runs' LIMIT 1").fetchone()
+    noted = connection.execute("SELECT stat FROM sqlite_stat1 WHERE tbl = 'runs'").fetchall()
     (count,) = connection.execute("SELECT count(*) FROM runs").fetchone()
-    known = int(str(noted[0]).split()[0]) if noted and noted[0] else 0
+    known = max((int(str(stat).split()[0]) for (stat,) in noted if stat), default=0)  # some indices have not all rows
     return bool(known <= 2 * count and count <= 2 * known)
 
 

@@ -14,7 +14,7 @@ from playhead.cli.program import LazyGroup
 COMMANDS = {
     "serve": "Serve a store as a page in the browser.",
     "ls": "List runs, newest first.",
-    "show": "Show one run: config, metrics, environment, log.",
+    "show": "Show one run: what it holds, config, metrics, environment, log.",
     "diff": "Show what differs between two runs.",
     "sql": "Ask the catalogue in SQL; only reading is possible.",
     "episode": "List, show, check, mend and export episodes.",
