@@ -19,7 +19,7 @@ from playhead.errors import WrongType
 
 SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
-DEEPEST = 320  # lists and dicts within each other: what walks over deeper ones would end in a RecursionError
+DEEPEST = 254  # lists and dicts within each other: what orjson writes, and what walks get to the end of
 
 JSONDecodeError = json.JSONDecodeError
 
