@@ -118,8 +118,8 @@ def test_any_head_is_read_or_refused(crafted: Crafted, data: st.DataObject) -> N
     crafted.write(head)
     try:
         read_all(crafted)
-    except PlayheadError:
-        return
+    except PlayheadError as error:
+        assert crafted.files.id in str(error)  # which names the reel
 
 
 @pytest.mark.parametrize("head", [None, 5, [], "x", {}, [{}]], ids=repr)
