@@ -31,7 +31,7 @@ $(PAGE): $(shell find web -type f -not -path '*/node_modules/*') | $(STAMP)
 	@touch $@
 
 demo: setup      ## Play Atari, record a camera, train a small agent; show what was recorded and open the page on it
-	$(PYTHON) examples/atari.py --store demo-store --steps 1500
+	$(PYTHON) examples/atari.py --store demo-store
 	$(VENV)/bin/playhead replay last --store demo-store --frames 1
 	$(PYTHON) examples/pendulum.py --store demo-store --episodes 1
 	$(PYTHON) examples/cartpole.py --store demo-store
