@@ -69,7 +69,7 @@ class Tables(Mapping[str, "Table"]):
         from playhead.table import Table
 
         if self._mode != "a":
-            raise ReadOnly(f"the store {self._layout.root} is open for reading; open it with mode='a' to build tables")
+            raise ReadOnly.of_store(self._layout.root, "build tables")
         return Table.build(source, self.path(name), **options)
 
     def __repr__(self) -> str:

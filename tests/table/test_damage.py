@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from playhead.errors import Damaged, NotFound, PlayheadError, WrongType
+from playhead.errors import Damaged, NotFound, PlayheadError, StoreTooNew, WrongType
 from playhead.lanes.rows.npy import ALIGNED
 from playhead.table import Table
 from playhead.table.verifying import verify
@@ -273,6 +273,17 @@ def test_nothing_is_added_behind_a_last_run_that_is_not_the_last(victim: Victim,
 
 
 STATE = "UPDATE playhead_table SET value = "
+
+
+def test_a_table_of_a_later_version_says_so(victim: Victim) -> None:
+    """Was a bug: it was called damaged."""
+    path = victim.copy()
+    changed(path, STATE + "json_set(value, '$.version', 2)")
+    with pytest.raises(StoreTooNew, match=r"metadata\.db is a table of version 2; this Playhead knows 1"):
+        Table.open(path)
+    with pytest.raises(StoreTooNew):
+        add(path, [4])
+    assert "version 2" in verify(path)[0].found
 
 
 @pytest.mark.parametrize(

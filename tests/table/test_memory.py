@@ -140,7 +140,7 @@ def test_a_column_is_taken_without_a_copy_of_all_rows(large: Path) -> None:
 def taken(path: str, size: int, places: Any, answers: Any) -> None:
     """Take rows out of memory that another process made, as a spawned worker does."""
     shared = memory.Shared(size, path)
-    rows = np.frombuffer(shared.map, GAMES)
+    rows = np.frombuffer(shared.bytes, GAMES)
     answers.put(rows[places].tobytes())
 
 
@@ -158,6 +158,32 @@ def test_shared_memory_is_one_for_all_processes(tmp_path: Path, start: Any) -> N
     assert answers.get(timeout=60) == rows[places].tobytes()
     worker.join()
     assert table[:].tobytes() == rows.tobytes()
+
+
+def in_huge_pages(rows: np.ndarray[Any, Any]) -> int:
+    """Count the bytes in huge pages of the shared memory that some rows lie in."""
+    is_theirs = False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        name, _, rest = line.partition(" ")
+        if "-" in name:
+            start, stop = (int(end, 16) for end in name.split("-"))
+            is_theirs = start <= rows.ctypes.data < stop
+        elif is_theirs and name == "ShmemPmdMapped:":
+            return int(rest.split()[0]) << 10
+    raise AssertionError("no memory holds them")
+
+
+def test_shared_memory_is_in_huge_pages(large: Path) -> None:
+    if not memory.Shared(2 * MIB).claim(0, 2 * MIB):
+        pytest.skip("this kernel has none to share")
+    table = Table.open(large, shared=True)
+    assert in_huge_pages(table._rows.between(0, 1)) >= 60 * MIB
+    assert table[:].tobytes() == Table.open(large, mmap=True)[:].tobytes()
+
+
+def test_shared_memory_holds_shards_that_begin_within_a_huge_page(large: Path) -> None:
+    shards = Table.open(large.parent / "shards", shared=True, cached=8)
+    assert shards[:].tobytes() == Table.open(large, mmap=True)[:].tobytes()
 
 
 def test_shared_memory_is_given_back() -> None:

@@ -114,6 +114,32 @@ def test_a_folder_of_files_is_read_in_order_also_by_others(tmp_path: Path) -> No
     assert (tmp_path / "one/steps.npy").read_bytes() == (tmp_path / "two/steps.npy").read_bytes()
 
 
+def test_arrays_of_an_npz_file(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "rows.npz", state=STATE, action=ACTION, reward=REWARD, episode_id=NAMES)
+    check(build(tmp_path / "rows.npz", tmp_path / "table"))
+    np.savez(tmp_path / "objects.npz", x=np.array([{}, {}], object))
+    with pytest.raises(WrongType, match="objects are never read"):
+        build(tmp_path / "objects.npz", tmp_path / "objects")
+    whole = (tmp_path / "rows.npz").read_bytes()
+    for cut in (whole[: len(whole) // 2], whole[:300] + bytes([whole[300] ^ 1]) + whole[301:], b""):
+        (tmp_path / "cut.npz").write_bytes(cut)
+        with pytest.raises(Damaged, match=r"cut\.npz"):
+            build(tmp_path / "cut.npz", tmp_path / "cut")
+
+
+def test_columns_without_numbers(tmp_path: Path) -> None:
+    texts = np.array(["a", "bc"])
+    with pytest.raises(WrongType, match="x holds objects of Python"):
+        build({"x": np.array([{}, 1], object), "y": np.zeros(2)}, tmp_path / "table")
+    with pytest.raises(WrongType, match="no column holds numbers; there is x <U2"):
+        build({"x": texts}, tmp_path / "table")
+    table = build({"x": texts, "y": np.zeros(2)}, tmp_path / "table")
+    assert list(table.built["left_out"]) == ["x"]
+    (tmp_path / "rows.csv").write_text("1,2")
+    with pytest.raises(WrongType, match=r"rows\.csv cannot be read: files end in .*\.npz, \.parquet"):
+        build(tmp_path / "rows.csv", tmp_path / "other")
+
+
 def test_an_index_that_is_there_is_kept(tmp_path: Path) -> None:
     table = build({"x": np.arange(4.0), "step_index": np.array([5, 9, 9, 2])}, tmp_path / "table")
     assert table["step_index"].tolist() == [5, 9, 9, 2]

@@ -250,7 +250,12 @@ def _loaded(
     sources = list(sources)
     size = sum(source.size for source in sources)
     owner = memory.Shared(size) if shared else memory.private(size)
-    whole = memoryview(owner.map if isinstance(owner, memory.Shared) else owner)
+    whole = owner.bytes if isinstance(owner, memory.Shared) else memoryview(owner)
+
+    def claim(start: int, stop: int) -> None:
+        if isinstance(owner, memory.Shared):
+            owner.claim(at + start, at + stop)
+
     at = 0
     for source in sources:
         if source.size:
@@ -262,6 +267,7 @@ def _loaded(
                 source.sums,
                 block_bytes=opened.state.block_bytes,
                 threads=threads,
+                claim=claim,
                 watch=watch,
             )
         at += source.size

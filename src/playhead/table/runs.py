@@ -10,6 +10,7 @@ import numpy as np
 from playhead.catalog.tables.runs import RunRows
 from playhead.errors import OutOfRange
 from playhead.lanes.rows.spans import Spans
+from playhead.wording import counted
 
 _AT_ONCE = 10_000
 
@@ -74,4 +75,4 @@ class TableRuns(Sequence[Known]):
         return [known[number] for number in ids]
 
     def __repr__(self) -> str:
-        return f"<{len(self):,} runs: {', '.join(self._known.columns)}>"
+        return f"<{counted(len(self), 'run')}: {', '.join(self._known.columns)}>"

@@ -13,6 +13,7 @@ from playhead import strictjson
 from playhead.catalog.fitting import numbers_of
 from playhead.table.sources.tables import shown_runs
 from playhead.table.table import Table
+from playhead.wording import counted
 
 _AT_ONCE = 1 << 18  # rows
 _QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
@@ -93,7 +94,7 @@ class Statistics:
         return plain
 
     def __repr__(self) -> str:
-        head = f"<Statistics: {self.rows:,} rows, {self.runs:,} runs, {self.bytes / 1e6:,.2f} MB"
+        head = f"<Statistics: {counted(self.rows, 'row')}, {counted(self.runs, 'run')}, {self.bytes / 1e6:,.2f} MB"
         width = max(map(len, [*self.columns, *self.facts]), default=0)
         lines = [f"\n  {name:{width}}  {_line(one)}" for name, one in self.columns.items()]
         lines += [

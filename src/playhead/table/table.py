@@ -19,6 +19,7 @@ from playhead.lanes.rows.spans import Spans
 from playhead.progress import watching
 from playhead.table import opening
 from playhead.table.runs import TableRuns
+from playhead.wording import counted
 
 if TYPE_CHECKING:
     from playhead.table.statistics import Statistics
@@ -180,13 +181,15 @@ class Table:
             [markup.text(name), markup.soft(kind), "" if first is None else markup.text(first[name])]
             for name, kind in self.columns.items()
         ]
-        about = [self._amount(), f"{len(self.runs):,} runs", *(choice.text for choice in self._choices)]
+        about = [self._amount(), counted(len(self.runs), "run"), *(choice.text for choice in self._choices)]
         return markup.block(self.path.name, markup.line(*map(markup.soft, about)), markup.table(columns))
 
     def __repr__(self) -> str:
         amount = self._amount()
         chosen = "".join(f", {choice.text}" for choice in self._choices)
-        return f"<Table {self.path.name}: {amount}, {len(self.runs):,} runs, {', '.join(self.columns)}{chosen}>"
+        return (
+            f"<Table {self.path.name}: {amount}, {counted(len(self.runs), 'run')}, {', '.join(self.columns)}{chosen}>"
+        )
 
     # -- taking -----------------------------------------------------------------------------------------------------
 
@@ -279,7 +282,7 @@ class Table:
             unknown = np.setdiff1d(wanted, found[:, 0])
             if len(unknown):
                 raise NotFound(f"no run {unknown[0]} in {self.path}; there are {len(found):,}")
-            view = view._narrowed(f"{len(wanted):,} runs by id", found[np.isin(found[:, 0], wanted)])
+            view = view._narrowed(f"{counted(len(wanted), 'run')} by id", found[np.isin(found[:, 0], wanted)])
         if rows is not None:
             name = getattr(rows, "__name__", type(rows).__name__)
             view = view._chosen(f"rows by {name}", view._fitting(rows))

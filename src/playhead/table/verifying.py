@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from playhead import disk
 from playhead.catalog.tables import State, TableIndex
-from playhead.errors import Damaged, NotFound, WrongType
+from playhead.errors import Damaged, NotFound, StoreTooNew, WrongType
 from playhead.lanes.rows import loading, npy
 from playhead.layout import TableFolder
 from playhead.progress import Watch, watching
@@ -65,6 +65,9 @@ def verify(path: str | os.PathLike[str], progress: bool | None = None) -> list[F
                 return [*found, *_in_database(index)]
     except Damaged as error:  # of the database: without it nothing is known of the rest
         return [_of(error), *_in_database(index)]
+    except StoreTooNew as error:
+        known_here = "a table that this Playhead knows"
+        return [Finding(folder.database, known_here, str(error), "Update Playhead"), *_in_database(index)]
     except WrongType as error:
         return [Finding(folder.database, "the type of a row", str(error), opening.AGAIN), *_in_database(index)]
 

@@ -49,8 +49,8 @@ def command(
 ) -> None:
     """Make a table of game files, episodes, arrays or Parquet files.
 
-    SOURCE are files or folders: of the 2048 programs (.a2run2, .a2run, .a2pack, .dat), .npy, .parquet, .arrow, a folder
-    of episodes, or a table. The table appears whole, or not at all.
+    SOURCE are files or folders: of the 2048 programs (.a2run2, .a2run, .a2pack, .dat), .npy, .npz, .parquet, .arrow, a
+    folder of episodes, or a table. The table appears whole, or not at all.
     """
     path = naming.new(store_path, target)
     with naming.source(store_path, sources, dataset, project) as source:

@@ -40,6 +40,7 @@ def load(
     *,
     block_bytes: int = BLOCK_BYTES,
     threads: int | None = None,
+    claim: Callable[[int, int], None] | None = None,
     watch: Watch | None = None,
 ) -> None:
     """Read rows into memory.
@@ -51,6 +52,7 @@ def load(
         sums: The checksums of its blocks; None where nobody knows them.
         block_bytes: The size of a block.
         threads: How many read; by default one for each processor.
+        claim: Told which bytes of the memory are about to be filled, from which to which.
         watch: Told of progress.
 
     Raises:
@@ -63,6 +65,8 @@ def load(
 
     def read(start: int) -> None:
         stop = min(start + share, len(into))
+        if claim is not None:
+            claim(start, stop)
         for first in range(start, stop, block_bytes):
             view = into[first : min(first + block_bytes, stop)]
             fill(fd, path, header.offset + first, view)

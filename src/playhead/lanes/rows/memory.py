@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 from collections.abc import Iterator
 from pathlib import Path
+
+import numpy as np
+
+_HUGE = 1 << 21
+_COLLAPSE, _FIXED = 25, 0x10  # MADV_COLLAPSE of Linux 6.1 and MAP_FIXED, which Python has no names for
 
 _GROUPS = Path("/sys/fs/cgroup")
 _MINE = Path("/proc/self/cgroup")
@@ -33,6 +39,9 @@ class Shared:
     Args:
         size: Its bytes.
         path: How another process finds it; None makes it.
+
+    Attributes:
+        bytes: The memory.
     """
 
     def __init__(self, size: int, path: str | None = None) -> None:
@@ -41,13 +50,49 @@ class Shared:
             os.ftruncate(self._fd, max(1, size))
         else:
             self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-        self.map = mmap.mmap(self._fd, max(1, size))
+        self._map, self._first = _mapped(self._fd, max(1, size))
+        self.bytes = memoryview(self._map)[self._first : self._first + size]
         self.path = path or f"/proc/{os.getpid()}/fd/{self._fd}"
+
+    def claim(self, start: int, stop: int) -> bool:
+        """Take huge pages for bytes that are about to be written.
+
+        The kernel by itself gives shared memory small pages where `shmem_enabled` is `never`, as it mostly is.
+
+        Returns:
+            Whether there are some; small ones hold the same rows.
+        """
+        first, behind = start // _HUGE * _HUGE, min(-(-stop // _HUGE) * _HUGE, len(self.bytes) // _HUGE * _HUGE)
+        for page in range(first, behind, _HUGE):
+            self.bytes[page]  # it makes one page of many, but not of none
+        try:
+            if behind > first:
+                self._map.madvise(_COLLAPSE, self._first + first, behind - first)
+        except OSError:  # it cannot, or has none left
+            return False
+        return behind > first
 
     def __del__(self) -> None:
         fd, self._fd = getattr(self, "_fd", -1), -1
         if fd >= 0:
             os.close(fd)
+
+
+def _mapped(fd: int, size: int) -> tuple[mmap.mmap, int]:
+    """Map a file to where huge pages fit; give the memory, and where in it the file begins.
+
+    Python lets the kernel choose the place, so a larger one is taken first, and the file put into it.
+    """
+    room = mmap.mmap(-1, size + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    address = np.frombuffer(room, np.uint8).ctypes.data
+    first = -address % _HUGE
+    map_at = ctypes.CDLL(None).mmap
+    map_at.restype = ctypes.c_void_p
+    map_at.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)
+    how = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | _FIXED
+    if map_at(address + first, size, *how, fd, 0) == address + first:
+        return room, first
+    return mmap.mmap(fd, size), 0
 
 
 def available() -> int:

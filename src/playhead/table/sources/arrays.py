@@ -1,8 +1,11 @@
-"""Rows of arrays: structured ones, or one array a column; in memory, in `.npy` files, in Arrow and Parquet files."""
+"""Rows of arrays: structured ones, or one array a column; in memory, in NumPy's files, in Arrow and Parquet files."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +21,8 @@ from playhead.table.writing import RUN, STEP
 
 EPISODE_ID = "episode_id"
 GROUPS = (RUN, EPISODE_ID)  # columns that tell which run a row is of
-NPY = ".npy"
-SUFFIXES = (NPY, *arrow.SUFFIXES)
+NPY, NPZ = ".npy", ".npz"
+SUFFIXES = (NPY, NPZ, *arrow.SUFFIXES)
 
 Part = Mapping[str, NDArray[Any]]
 
@@ -49,6 +52,8 @@ class ArrayItem:
             yield from _cut(self.name, _opened(self.held))
         elif self.held.suffix == NPY:
             yield from _cut(self.name, _columns_of(self.held.stem, load(self.held)))
+        elif self.held.suffix == NPZ:
+            yield from _cut(self.name, _loaded(self.held))
         else:
             yield from arrow.parts(self.held)
 
@@ -62,15 +67,27 @@ class ArrayItem:
 
 def load(path: Path) -> NDArray[Any]:
     """Map a `.npy` file; objects are refused."""
-    try:
+    with _reading(path):
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    return array
+
+
+def _loaded(path: Path) -> dict[str, NDArray[Any]]:
+    """Read the arrays of a `.npz` file, all at once; objects are refused."""
+    with _reading(path), open(path, "rb") as file, np.load(file, allow_pickle=False) as found:
+        return {name: found[name] for name in found.files}
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
     except FileNotFoundError:
         raise NotFound(f"{path} is missing") from None
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         if "Object arrays" in str(error) or "Python objects" in str(error):
             raise WrongType(f"{path}: Python objects are never read from a file") from error
-        raise Damaged(path, "an array in a .npy file", str(error), "Write the file again") from error
-    return array
+        raise Damaged(path, "arrays of NumPy", str(error), "Write the file again") from error
 
 
 def _columns_of(stem: str, array: NDArray[Any]) -> dict[str, NDArray[Any]]:
@@ -80,12 +97,26 @@ def _columns_of(stem: str, array: NDArray[Any]) -> dict[str, NDArray[Any]]:
 
 
 def columns_of(source: Any, name: str = "values") -> dict[str, Any]:
-    """Take a structured array, a plain one, an Arrow table, or a mapping of arrays and `.npy` files."""
+    """Take a structured array, a plain one, an Arrow table, or a mapping of arrays and `.npy` files.
+
+    Raises:
+        WrongType: There are objects of Python in it; what Arrow has besides numbers is only left out.
+    """
     if isinstance(source, np.ndarray):
-        return _columns_of(name, source)
-    if isinstance(source, Mapping):
-        return dict(source)
-    return arrow.columns(source)
+        found: dict[str, Any] = dict(_columns_of(name, source))
+    elif isinstance(source, Mapping):
+        found = {
+            name: value if isinstance(value, (str, os.PathLike)) else as_array(name, value)
+            for name, value in source.items()
+        }
+    else:
+        return arrow.columns(source)
+    for column, array in found.items():
+        if isinstance(array, np.ndarray) and array.dtype.hasobject and column not in GROUPS:
+            raise WrongType(
+                f"{column} holds objects of Python, which no table does; make numbers of them, or leave it out"
+            )
+    return found
 
 
 def _opened(held: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
@@ -107,7 +138,11 @@ def _cut(name: str, arrays: dict[str, NDArray[Any]]) -> Iterator[Part]:
 
 
 def native_type(item: ArrayItem, left_out: dict[str, str]) -> np.dtype[Any] | None:
-    """Give the type of the rows of an item by its first ones; None where it has none."""
+    """Give the type of the rows of an item by its first ones; None where it has none.
+
+    Raises:
+        WrongType: No column holds numbers.
+    """
     for part in item.parts():
         parts: list[Any] = []
         for name, array in part.items():
@@ -117,6 +152,9 @@ def native_type(item: ArrayItem, left_out: dict[str, str]) -> np.dtype[Any] | No
                 left_out[name] = f"its values are {array.dtype}, not numbers"
             else:
                 parts.append((name, array.dtype.newbyteorder("<"), array.shape[1:]))
+        if not parts:
+            kinds = ", ".join(f"{name} {array.dtype}" for name, array in part.items())
+            raise WrongType(f"{item.name}: no column holds numbers; there is {kinds}")
         return np.dtype(parts + list(PLACE))
     return None
 

@@ -27,6 +27,8 @@ from playhead.table.sources.recorded import Recorded
 from playhead.table.sources.tables import TableItem
 from playhead.table.table import Table
 
+_KINDS = ", ".join([*games.SUFFIXES, *arrays.SUFFIXES])
+
 
 @dataclass(frozen=True)
 class Options:
@@ -96,7 +98,9 @@ def _of_path(path: Path, options: Options) -> Plan:
     if path.is_file():
         if path.suffix in arrays.SUFFIXES:
             return _of_files([path], options)
-        return _of_games(games.find(path), options)
+        if path.suffix not in games.SUFFIXES:
+            raise WrongType(f"{path} cannot be read: files end in {_KINDS}")
+        return _of_games([path], options)
     if (path / "metadata.db").exists():
         _no_times(options, "a table")
         return _of_tables([tables.opened(path)], options)
@@ -109,8 +113,7 @@ def _of_path(path: Path, options: Options) -> Plan:
     dataset = LocalDataset(path)
     if len(dataset):
         return _of_episodes(dataset.edited, options.where, options)
-    kinds = ", ".join([*games.SUFFIXES, *arrays.SUFFIXES])
-    raise NotFound(f"nothing in {path} can be read: there are no files that end in {kinds}, and no episodes")
+    raise NotFound(f"nothing in {path} can be read: there are no files that end in {_KINDS}, and no episodes")
 
 
 def _is_games(path: Path) -> bool:
