@@ -335,3 +335,26 @@ def test_the_order_on_the_device_is_the_order(n: int) -> None:
         order = Order(n, seed, 1)
         positions = np.unique(np.linspace(0, n - 1, 50_000).astype(np.int64))
         assert np.array_equal(OrderOnDevice(order, "cpu")[torch.from_numpy(positions)].numpy(), order[positions])
+
+
+def test_the_thread_that_reads_ahead_ends_before_python_does() -> None:
+    script = """
+import atexit, threading, time
+ended = []
+atexit.register(lambda: print(ended, [one.name for one in threading.enumerate()]))
+from playhead.train.table_feed import Feed
+def work():
+    yield 1
+    time.sleep(0.3)
+    ended.append(True)
+    yield 2
+print(next(Feed(work(), 2)))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split("\n") == ["1", "[True] ['MainThread']", ""]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_device_that_is_not_there(games: Table) -> None:
+    with pytest.raises(WrongType, match="sees no GPU"):
+        games.loader(8, device="cuda")

@@ -16,6 +16,7 @@ from playhead.signal import keys
 from playhead.train.moments import Moments
 from playhead.train.pytorch import Dataset as TorchDataset
 from playhead.train.pytorch import torch
+from playhead.wording import counted
 
 if TYPE_CHECKING:
     from playhead.train.loader import EpisodeLoader
@@ -138,7 +139,8 @@ class EpisodeDataset(TorchDataset[dict[str, Any]]):
 
     def __repr__(self) -> str:
         signals = ", ".join(f"{name}: {len(offsets)}" for name, offsets in self._offsets.items())
-        return f"<EpisodeDataset, {len(self)} moments of {len(self._dataset)} episodes, windows {{{signals}}}>"
+        amount = f"{counted(len(self), 'moment')} of {counted(len(self._dataset), 'episode')}"
+        return f"<EpisodeDataset, {amount}, windows {{{signals}}}>"
 
 
 class _Rows:

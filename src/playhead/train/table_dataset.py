@@ -92,7 +92,7 @@ class TableDataset:
         if state["shared"] is not None:
             path, size = state["shared"]
             owner = memory.Shared(size, path)
-            rows: Rows = OneArray(np.frombuffer(owner.map, opened.dtype, state["whole"]), owner)
+            rows: Rows = OneArray(np.frombuffer(owner.bytes, opened.dtype, state["whole"]), owner)
         else:
             rows = opening.hold(opened, mapped=True)
         table = Table(opened, rows, [Choice("as sent", Spans(*state["spans"]))])

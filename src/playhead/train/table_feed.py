@@ -1,15 +1,22 @@
-"""Work that is done ahead in a thread, and taken when it is wanted."""
+"""Work that is done ahead in a thread, and taken when it is wanted.
+
+A thread that Python kills as it ends takes the process with it where it is just in PyTorch, so all are ended before.
+"""
 
 from __future__ import annotations
 
+import atexit
 import threading
+import weakref
 from collections import deque
 from collections.abc import Iterator
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from playhead.errors import Forked
 
 T = TypeVar("T")
+
+_LONGEST = 10.0  # seconds to wait for a thread at the end
 
 
 class _Belt(Generic[T]):
@@ -22,6 +29,13 @@ class _Belt(Generic[T]):
         self.error: BaseException | None = None
         self.is_done = False
         self.is_stopped = False
+
+    def stop(self) -> None:
+        """Let the thread end after what it is just doing."""
+        with self.changed:
+            self.is_stopped = True
+            self.ready.clear()
+            self.changed.notify_all()
 
 
 class Feed(Generic[T]):
@@ -37,6 +51,7 @@ class Feed(Generic[T]):
         self._belt: _Belt[T] = _Belt(ahead)
         if ahead >= 1:
             self._thread = threading.Thread(target=_fill, args=(self._belt, work), name="playhead-feed", daemon=True)
+            _working[self._thread] = self._belt
             self._thread.start()
 
     def __iter__(self) -> Iterator[T]:
@@ -62,10 +77,7 @@ class Feed(Generic[T]):
     def close(self) -> None:
         """End the thread, without waiting for it."""
         self._work = iter(()) if self._work is not None else None
-        with self._belt.changed:
-            self._belt.is_stopped = True
-            self._belt.ready.clear()
-            self._belt.changed.notify_all()
+        self._belt.stop()
 
     def __del__(self) -> None:
         if hasattr(self, "_belt"):
@@ -87,3 +99,15 @@ def _fill(belt: _Belt[T], work: Iterator[T]) -> None:
         with belt.changed:
             belt.is_done = True
             belt.changed.notify_all()
+
+
+def _end_all() -> None:
+    working = [(thread, belt) for thread, belt in list(_working.items()) if thread.is_alive()]  # in a fork, none is
+    for _, belt in working:
+        belt.stop()
+    for thread, _ in working:
+        thread.join(_LONGEST)
+
+
+_working: weakref.WeakKeyDictionary[threading.Thread, _Belt[Any]] = weakref.WeakKeyDictionary()
+atexit.register(_end_all)

@@ -88,6 +88,8 @@ class TableLoader(Course):
             from playhead.train.pytorch import torch
 
             self.device = torch.device(device)
+            if self.device.type == "cuda" and not torch.cuda.is_available():
+                raise WrongType(f"device={str(device)!r}: this PyTorch sees no GPU; leave device= out to train without")
             if self.device.type == "cuda" and self.device.index is None:  # a thread would have another current one
                 self.device = torch.device("cuda", torch.cuda.current_device())
             is_resident = self.device.type == "cuda" and table_device.fits(table, self._columns, self.device)
