@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from playhead import disk, filesystem, tape, wording
-from playhead.errors import Damaged, Exists, NotFound, ReadOnly, StoreLocked, StoreTooNew
+from playhead.errors import Damaged, Exists, NotFound, StoreLocked, StoreTooNew
 from playhead.home import Home
 from playhead.lanes.keyframes.retention import Retention
 from playhead.lanes.keyframes.sealed import Sealed
@@ -156,8 +156,7 @@ def new_trace(
         Exists: It is there in another form.
         StoreLocked: Somebody records it.
     """
-    if home.database.mode != "a":
-        raise ReadOnly(f"the store {home.layout.root} is open for reading; open it with mode='a' to record")
+    home.check_writable("record")
     folder = home.layout.traces(run_id)
     target = folder.file(name, form)
     there = folder.files().get(name, target)

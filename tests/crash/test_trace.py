@@ -22,6 +22,7 @@ import pytest
 from playhead.errors import NotFound, PlayheadError
 from playhead.lanes.keyframes import tape, tiers
 from playhead.lanes.keyframes.retention import Aged
+from playhead.lanes.keyframes.sealed import Sealed
 from playhead.testing import failing_at, killed_at, operations_of
 from playhead.trace import Trace, TraceWriter
 from playhead.trace.writing import recover
@@ -36,7 +37,6 @@ KILLS = max(4, round(100 * SHARE))
 @pytest.fixture(params=list(WORKLOADS))
 def what(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(tape, "INTERVAL", tape.INTERVAL)  # put back what the workload sets
-    monkeypatch.setattr(tape, "_LEAST_DEAD", tape._LEAST_DEAD)
     return str(request.param)
 
 
@@ -131,7 +131,6 @@ def test_nothing_is_lost_at_any_change_of_the_kernel(preload: Path, what: str, m
 
 def record_for_ever(path: Path, pipe: int) -> None:
     """Go on with a trace; what a flush returned for is told through the pipe."""
-    tape._LEAST_DEAD = 20  # the file is made anew often
     writer = TraceWriter(path, retention=Aged(10), resume=True)
     for step in count(len(writer)):
         writer.append({"n": step}, error=float(-step), input=step + 1, ts_ns=step)
@@ -171,11 +170,14 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
         assert steps >= least
         assert trace.timestamps.tolist() == list(range(steps))
         assert trace.errors.tolist() == [-float(step) for step in range(steps)]
-        due = [s for s in range(steps) if s % tiers.resolution(tiers.tier(steps - 1 - s, 10)) == 0]
+        due = [s for s in range(steps) if s % tiers.resolution(tiers.tier(steps - 1 - s, Aged(10).tier_keeps)) == 0]
         assert trace.keyframes.tolist() == due
         assert [trace.seek(step)["n"] for step in due] == due
         assert [trace.input(step) for step in range(0, steps, 101)] == [step + 1 for step in range(0, steps, 101)]
         if moments.random() < 0.5:
             recover(path)
             assert len(Trace.open(path)) == steps
+            sealed = Sealed(path)
+            assert len(sealed.keyframes) <= Aged(10).most(steps)
+            sealed.close()
     print(f"{kills} kills, {least} acknowledged steps, 0 lost")

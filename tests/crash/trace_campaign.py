@@ -27,8 +27,8 @@ Acknowledge = Callable[[str], None]
 
 
 def calm() -> None:
-    """Leave it to the workload when the tape's thread would write, and let it make the file anew soon."""
-    tape.INTERVAL, tape._LEAST_DEAD = 3600.0, 6
+    """Leave it to the workload when the tape's thread would write."""
+    tape.INTERVAL = 3600.0
 
 
 def work(folder: Path, acknowledge: Acknowledge, name: str, way: Retention) -> None:
@@ -52,8 +52,9 @@ def work(folder: Path, acknowledge: Acknowledge, name: str, way: Retention) -> N
 
 def keyframes(way: Retention, steps: int) -> list[int]:
     """Tell which of so many steps are kept."""
-    age = isinstance(way, Aged)
-    return [n for n in range(steps) if n % tiers.resolution(tiers.tier(steps - 1 - n if age else n, BUCKET)) == 0]
+    if isinstance(way, Aged):
+        return [n for n in range(steps) if n % tiers.resolution(tiers.tier(steps - 1 - n, way.tier_keeps)) == 0]
+    return [n for n in range(steps) if tiers.is_keyframe(n, BUCKET)]
 
 
 def hold_to(folder: Path, acknowledged: list[str], name: str, way: Retention) -> None:

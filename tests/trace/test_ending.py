@@ -16,7 +16,6 @@ import pytest
 
 from playhead import disk, retention, tape
 from playhead.errors import StoreLocked
-from playhead.lanes.keyframes import tape as recording
 from playhead.lanes.keyframes.tape import TraceTape
 from playhead.testing import failing_at
 from playhead.trace import Trace, TraceWriter
@@ -173,7 +172,6 @@ def test_one_that_was_recorded_while_another_began_is_left_alone(tmp_path: Path,
 def test_aborting_takes_back_what_was_given_up_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int
 ) -> None:
-    monkeypatch.setattr(recording, "_LEAST_DEAD", 8)
     path = tmp_path / "x.trace"
     if before:
         recorded(path, before, retention=retention.Aged(4)).close()
@@ -204,7 +202,6 @@ def test_aborting_takes_back_what_was_given_up_meanwhile(
 
 
 def test_a_crash_while_aborting_leaves_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recording, "_LEAST_DEAD", 8)
     path = tmp_path / "x.trace"
     recorded(path, 10, retention=retention.Aged(4)).close()
     data = path.read_bytes()
@@ -214,7 +211,7 @@ def test_a_crash_while_aborting_leaves_a_trace(tmp_path: Path, monkeypatch: pyte
         if step % 20 == 0:
             writer.flush()
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(TraceTape, "end", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(TraceTape, "take_away", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
         writer.abort()
     writer._tape.abandon()  # as if the process had died there
     assert path.read_bytes() == data

@@ -25,7 +25,7 @@ def follow(state: dict[str, int], given: int) -> dict[str, int]:
 
 
 def record_for_ever(path: Path) -> None:
-    tape.INTERVAL, tape._LEAST_DEAD = 0.01, 20  # the file is made anew many times a second
+    tape.INTERVAL = 0.01  # the file is made anew many times a second
     while True:
         with TraceWriter(path, step=follow, retention=Aged(10), resume=True) as writer:
             for step in count(len(writer)):

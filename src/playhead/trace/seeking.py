@@ -20,6 +20,7 @@ import numpy as np
 from playhead.errors import NotFound, OutOfRange, WrongType
 from playhead.lanes.keyframes import tree
 from playhead.lanes.keyframes.contents import Contents
+from playhead.lanes.keyframes.rows import Values
 from playhead.trace.identity import Step
 
 CACHE_BYTES = 64 << 20
@@ -123,7 +124,7 @@ class Seeker:
                 self._keep(at, tree.pack(state))
         return state
 
-    def _batches(self, start: int, stop: int, size: int) -> Iterator[tuple[int, list[Any]]]:
+    def _batches(self, start: int, stop: int, size: int) -> Iterator[tuple[int, Values]]:
         """Give inputs, up to so many at a time and up to a multiple of that, with the step of the first."""
         at = start
         while at < stop:
@@ -131,11 +132,12 @@ class Seeker:
             place = 0
             while place < len(inputs):
                 most = size - (at + place - start) % size
-                yield at + place, inputs[place : place + most]
+                is_whole = not place and most >= len(inputs)
+                yield at + place, inputs if is_whole else inputs[place : place + most]
                 place += most
             at += len(inputs)
 
-    def _run(self, step: Step, state: Any, inputs: list[Any], place: int) -> Any:
+    def _run(self, step: Step, state: Any, inputs: Values, place: int) -> Any:
         """Go a step for each input; a tight loop, since it is what a seek consists of."""
         calls = 0
         try:
@@ -150,7 +152,7 @@ class Seeker:
             raise
         finally:
             self.calls += calls
-        if state is None and inputs:
+        if state is None and calls:
             raise WrongType(
                 f"step(state, input) gave None at step {place + calls - 1}: it returns the next state, "
                 "also where it changes the one it got"

@@ -88,7 +88,7 @@ class TraceWriter:
     def _go_on(self, before: Contents, facts: dict[str, Any], chosen: Retention | None) -> None:
         old = before.facts
         kept = chosen or ways.from_json(old.get("retention") or Tiered().to_json())
-        kept.resume(before.marks)
+        kept.resume(before.marks, before.keyframes.tolist(), before.length)
         facts |= {"created_ns": old.get("created_ns", facts["created_ns"]), "retention": kept.to_json()}
         for name in ("parameters", "step"):  # what is not said anew stays
             facts[name] = facts[name] or old.get(name)
@@ -165,7 +165,7 @@ class TraceWriter:
             return
         self._tape.finish()
         forms.seal(self._target)
-        self._tape.end()
+        self._tape.take_away()
         self._ended = "finished"
 
     def abort(self) -> None:

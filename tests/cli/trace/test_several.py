@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,6 +29,22 @@ def test_every_command_takes_the_one_that_is_meant(several: Path, tmp_path: Path
     assert (tmp_path / "x.png").stat().st_size
     assert answer("trace", "convert", several, tmp_path / "x.trace", *chosen)["steps"] == 2
     assert len(Trace.open(tmp_path / "x.trace")) == 2
+
+
+def test_two_of_one_file_are_compared(several: Path, tmp_path: Path) -> None:
+    def found(*options: str) -> dict[str, Any]:
+        return answer("trace", "diff", several, several, *options)  # type: ignore[no-any-return]
+
+    assert found()["is_equal"]
+    for other in (["--other-trace", "1"], ["--other-variant", "2"]):
+        assert found(*other)["lengths"] == [6, 2]
+        assert found("--trace", "1", *other)["is_equal"]
+        assert found("--variant", "7", *other)["lengths"] == [6, 2]
+    assert found("--trace", "1")["lengths"] == [2, 6]
+    answer("trace", "convert", several, tmp_path / "x.trace", "--trace", "1")
+    assert answer("trace", "diff", several, tmp_path / "x.trace", "--trace", "1")["lengths"] == [2, 2]
+    told = invoke("trace", "diff", several, several, "--other-variant", "9", expect=1).stderr
+    assert "trace 1 (variant 2, 2 steps" in told
 
 
 @pytest.mark.parametrize("command", ["info", "best", "verify", "plot"])

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playhead.errors import Damaged, WrongType
-from playhead.lanes.keyframes import blocks, sealing, tape, tree
+from playhead.lanes.keyframes import blocks, frames, sealing, tape, tree
 from playhead.lanes.keyframes.blocks import Block
 from playhead.lanes.keyframes.contents import MemoryContents
 from playhead.lanes.keyframes.sealed import Sealed
@@ -77,7 +77,7 @@ def test_what_is_too_large_to_be_read_again_is_refused(tmp_path: Path, monkeypat
 
 def test_many_large_inputs_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is recorded can be read: here a twenty-thousandth of sizes and limits."""
-    assert blocks.MOST_BYTES > 16 * blocks.MOST_PACKED  # what earlier versions put into one block
+    assert blocks.MOST_BYTES > blocks.MOST_PACKED + 2 * tape._QUEUE_BYTES  # what waits, and one input behind it
     monkeypatch.setattr(blocks, "MOST_PACKED", 50_000)
     monkeypatch.setattr(blocks, "MOST_BYTES", 2 * 50_000)
     monkeypatch.setattr(tape, "_QUEUE_BYTES", 40_000)
@@ -93,6 +93,16 @@ def test_many_large_inputs_are_read_again(tmp_path: Path, monkeypatch: pytest.Mo
         assert [len(value) for value in Trace.open(path).contents.inputs(0, 16)] == [49_900] * 16
     trace = Trace.open(path)
     assert [trace.input(step)[-1] for step in range(16)] == list(range(16))
+
+
+def test_a_block_that_nobody_would_read_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    block = Block(3, np.arange(2), np.zeros(2), [b"N" * 400, None])
+    size = len(frames.look(block.pack(), 1000))
+    monkeypatch.setattr(blocks, "MOST_BYTES", size)
+    assert Block.unpack(block.pack(), "x").inputs[0] == b"N" * 400
+    monkeypatch.setattr(blocks, "MOST_BYTES", size - 1)
+    with pytest.raises(WrongType, match=f"steps 3 to 5 in {size} bytes: {size - 1} are read again"):
+        block.pack()
 
 
 @given(st.binary(max_size=60))

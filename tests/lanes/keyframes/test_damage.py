@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import resource
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -15,11 +16,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xxhash
+import zstandard
 
 from playhead import strictjson, zstd
 from playhead.errors import Damaged, NotFound, PlayheadError, StoreTooNew
 from playhead.journal import JournalWriter
-from playhead.lanes.keyframes import sealed, tree
+from playhead.lanes.keyframes import blocks, sealed, tree
 from playhead.signal.solo import tape_of
 from playhead.tape import FACTS, HEAD, SAMPLES
 from playhead.trace import Trace, TraceWriter
@@ -208,6 +211,31 @@ def test_a_bomb_is_refused(whole: bytes, tmp_path: Path) -> None:
     path.write_bytes(whole[:start] + index + foot)
     with pytest.raises(Damaged):
         Trace.open(path)
+
+
+@pytest.mark.parametrize("claimed", [blocks.MOST_BYTES + 1, 17 << 30, (1 << 64) - 3])
+def test_a_block_that_says_to_be_larger_than_any_is_refused(whole: bytes, tmp_path: Path, claimed: int) -> None:
+    """Before anything is made of it: the checksum is right, and the content all zeros."""
+    path = tmp_path / "x.trace"
+    magic, head = b"\x28\xb5\x2f\xfd", b"\xe0"  # a size of eight bytes, and one segment
+    frame = magic + head + claimed.to_bytes(8, "little") + (1 << 17 << 3 | 0b011).to_bytes(3, "little") + b"\0"
+    assert zstandard.frame_content_size(frame) == claimed
+    start = sealed._FOOT.unpack(whole[-sealed._FOOT.size :])[0]
+
+    def point_there(content: dict[str, Any]) -> None:
+        where = {"at": start, "lengths": len(frame), "sums": xxhash.xxh3_64_intdigest(frame)}
+        for name, value in where.items():
+            content[name] = content[name].copy()
+            content[name][0] = value
+
+    changed = indexed(whole, point_there)
+    index, foot = changed[start : -sealed._FOOT.size], changed[-sealed._FOOT.size :]
+    _, length, hashed, end = sealed._FOOT.unpack(foot)
+    path.write_bytes(whole[:start] + frame + index + sealed._FOOT.pack(start + len(frame), length, hashed, end))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(Damaged, match=f"at most {blocks.MOST_BYTES:,} bytes large, found Malformed: a frame of"):
+        Trace.open(path)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 18  # KiB
 
 
 # -- a tape ------------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import pytest
@@ -47,24 +47,54 @@ def test_tiered_keeps_what_tiers_say(b: int, steps: int) -> None:
 @settings(deadline=None, max_examples=60)
 @given(st.integers(1, 12), st.integers(1, 800))
 def test_aged_keeps_by_age(b: int, steps: int) -> None:
-    for n, kept in enumerate(kept_by(Aged(b), [False] * steps), 1):
-        newest = n - 1
+    way = Aged(b)
+    for n, kept in enumerate(kept_by(way, [False] * steps), 1):
         if n % 41 == 0 or n == steps:
-            assert kept == [step for step in range(n) if step % tiers.resolution(tiers.tier(newest - step, b)) == 0]
-        assert len(kept) <= b * (tiers.tier(newest, b) + 2)
+            assert kept == due_by_age(way, n)
+        # From the first tier on, with room for a third of the bucket for each: what was given up lies there.
+        tier = tiers.tier(n - 1, b)
+        assert len(kept) <= way.most(n) - (0 if b == 1 else tier * b // 3) <= b * (tier + 2)
+
+
+def due_by_age(way: Aged, steps: int) -> list[int]:
+    """Tell which of so many steps are kept, the best aside."""
+    return [s for s in range(steps) if s % tiers.resolution(tiers.tier(steps - 1 - s, way.tier_keeps)) == 0]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(1, 8), st.integers(0, 4), best_flags, st.integers(1, 300), st.sampled_from([Dense, lambda: Tiered(4)])
+)
+def test_what_another_way_kept_goes_with_the_first_step_by_age(
+    b: int, best: int, flags: list[bool], cut: int, before: Callable[[], Retention]
+) -> None:
+    cut = min(cut, len(flags))
+    other = before()
+    kept = [step for step in range(cut) if other.keeps(step, is_best=False)]
+    way = Aged(b, best)
+    way.resume([step for step in range(cut) if flags[step]], kept, cut)
+    left = set(kept)
+    for step in range(cut, len(flags)):
+        left.add(step)
+        for old in way.note(step, is_best=flags[step]):
+            left.discard(old)
+        assert len(left) <= way.most(step + 1)
+    if cut < len(flags):
+        *_, always = kept_by(Aged(b, best), flags)
+        assert left <= set(always)
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(1, 6), st.integers(1, 6), best_flags)
 def test_aged_spares_the_best_whatever_their_age(b: int, best: int, flags: list[bool]) -> None:
     spaced = SpacedModel(best)
-    for newest, kept in enumerate(kept_by(Aged(b, best), flags)):
+    way = Aged(b, best)
+    for newest, kept in enumerate(kept_by(way, flags)):
         if flags[newest]:
             spaced.add(newest)
         if newest % 23 and newest < len(flags) - 1:
             continue
-        by_age = {s for s in range(newest + 1) if s % tiers.resolution(tiers.tier(newest - s, b)) == 0}
-        assert kept == sorted(by_age | set(spaced.steps))
+        assert kept == sorted({*due_by_age(way, newest + 1), *spaced.steps})
 
 
 @settings(deadline=None, max_examples=60)

@@ -50,6 +50,15 @@ def which_options(function: Callable[..., None]) -> Callable[..., None]:
     return place(variant(function))
 
 
+def other_which_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the same options for the second of two traces: `other_place` and `other_variant`."""
+    place = click.option(
+        "--other-trace", "other_place", type=click.IntRange(min=0), metavar="N", help="As --trace, of OTHER."
+    )
+    variant = click.option("--other-variant", type=int, metavar="N", help="As --variant, of OTHER.")
+    return place(variant(function))
+
+
 _TOLERANCE = "How far apart numbers may be, relative and absolute. Default: not a bit."
 
 tolerance_option: Decorator = click.option(

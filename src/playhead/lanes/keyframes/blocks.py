@@ -14,17 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playhead import zstd
-from playhead.errors import Damaged
-from playhead.lanes.keyframes import tree
+from playhead.errors import Damaged, WrongType
+from playhead.lanes.keyframes import frames, tree
 from playhead.lanes.keyframes.inputs import BYTE, SIZE, Cuts, PackedInputs
 from playhead.lanes.keyframes.rows import Forms
 
-LEVEL = 3
-_AS_IT_IS = -1  # the level at which numbers stay as they are, and only what repeats is told once
-_WORTH = 0.875
-
 MOST_PACKED = 1 << 30  # of one state, or one input
-MOST_BYTES = 17 * MOST_PACKED  # of one block: earlier versions put sixteen inputs together, however large
+MOST_BYTES = MOST_PACKED + MOST_PACKED // 4  # of one block: it ends with the input that makes it large
 
 
 @dataclass(slots=True)
@@ -51,7 +47,11 @@ class Block:
         return self.first + len(self.stamps)
 
     def pack(self) -> bytes:
-        """Give the bytes."""
+        """Give the bytes.
+
+        Raises:
+            WrongType: They are more than anybody reads again.
+        """
         given = [b"" if one is None else one for one in self.inputs]  # no packed value is empty
         content = {
             "first": self.first,
@@ -61,7 +61,12 @@ class Block:
             "inputs": np.frombuffer(b"".join(given), BYTE),
             "dropped": np.array(self.dropped, np.int64),
         }
-        return squeezed(tree.pack(content))
+        packed = tree.pack(content)
+        if len(packed) > MOST_BYTES:
+            raise WrongType(
+                f"steps {self.first} to {self.stop} in {len(packed):,} bytes: {MOST_BYTES:,} are read again"
+            )
+        return frames.squeezed(packed)
 
     @classmethod
     def unpack(cls, data: bytes, path: Any) -> Block:
@@ -71,7 +76,7 @@ class Block:
             Damaged: It was something else.
         """
         try:
-            block = zstd.expand_all(data, MOST_BYTES)
+            block = frames.look(data, MOST_BYTES)
             content = tree.look(block)
             cuts = Cuts.of(block, content["inputs"], content["sizes"])
             found = cls(
@@ -84,7 +89,8 @@ class Block:
             if found.stamps.shape == found.errors.shape == cuts.sizes.shape:
                 return found
         except (zstd.Malformed, Damaged, KeyError, TypeError, AttributeError, ValueError) as error:
-            raise Damaged(path, "a block of steps", f"{type(error).__name__}: {error}") from error
+            due = f"a block of steps, at most {MOST_BYTES:,} bytes large"
+            raise Damaged(path, due, f"{type(error).__name__}: {error}") from error
         raise Damaged(path, "a block of steps", "columns of different lengths")
 
 
@@ -99,20 +105,6 @@ def join(blocks: Sequence[Block]) -> Block:
     )
 
 
-def squeezed(packed: bytes) -> bytes:
-    """Compress packed values; what hardly gets smaller, such as random numbers, stays as it is in its frame.
-
-    Those would be a few parts in a hundred smaller, and take thirty times as long to read.
-    """
-    found = zstd.compress(packed, LEVEL)
-    return found if len(found) < len(packed) * _WORTH else zstd.compress(packed, _AS_IT_IS)
-
-
-def gets_smaller(packed: bytes) -> bool:
-    """Tell whether compressing packed values is worth it."""
-    return len(zstd.compress(packed, LEVEL)) < len(packed) * _WORTH
-
-
 def expand_state(data: bytes, hashed: bytes, path: Any, step: int) -> bytes:
     """Give a packed state from its compressed bytes.
 
@@ -120,7 +112,7 @@ def expand_state(data: bytes, hashed: bytes, path: Any, step: int) -> bytes:
         Damaged: It is not the one that was kept.
     """
     try:
-        packed = zstd.expand_all(data, MOST_PACKED)
+        packed = bytes(frames.look(data, MOST_PACKED))
     except zstd.Malformed as error:
         raise Damaged(path, f"the state of step {step}", str(error)) from error
     if tree.digest(packed) != hashed:

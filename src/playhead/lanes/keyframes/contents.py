@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from playhead.lanes.keyframes import tree
 from playhead.lanes.keyframes.inputs import unpacked
 from playhead.lanes.keyframes.marks import Marks
+from playhead.lanes.keyframes.rows import Values
 
 
 def check_facts(facts: Any) -> dict[str, Any]:
@@ -76,10 +77,10 @@ class Contents(ABC):
     def packed_inputs(self, start: int, stop: int) -> Sequence[bytes | None]:
         """Give what leads from each of these steps to the next, packed; None where that was not given."""
 
-    def inputs(self, start: int, stop: int) -> list[Any]:
+    def inputs(self, start: int, stop: int) -> Values:
         """Give what leads from each of these steps to the next: of as many as lie together, at least of one.
 
-        They are the caller's own.
+        They are the caller's own, and can be counted, cut and gone through.
         """
         return unpacked(self.packed_inputs(start, stop))
 

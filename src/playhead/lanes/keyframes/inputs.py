@@ -15,6 +15,8 @@ from playhead.lanes.keyframes import rows, tree
 
 BYTE, SIZE = np.dtype(np.uint8), np.dtype(np.uint32)
 
+_BARE = 8  # times as heavy: read again quickly, and quicker where few are kept, near the processor
+
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
@@ -24,16 +26,16 @@ class Cuts:
         at: Where the first begins in the bytes of the block.
         sizes: How many bytes each has; 0 for one that was not given.
         given: How many were given.
-        is_even: Whether those are the first ones, and all of one size.
+        even: How many bytes each of those has, where they are the first ones and all alike; else 0.
     """
 
     at: int
     sizes: NDArray[np.uint32]
     given: int
-    is_even: bool
+    even: int
 
     @classmethod
-    def of(cls, block: bytes, inputs: NDArray[np.uint8], sizes: NDArray[np.uint32]) -> Cuts:
+    def of(cls, block: memoryview, inputs: NDArray[np.uint8], sizes: NDArray[np.uint32]) -> Cuts:
         """See how inputs lie in a block.
 
         Args:
@@ -47,8 +49,9 @@ class Cuts:
         if inputs.dtype != BYTE or sizes.dtype != SIZE or sizes.ndim != 1 or inputs.shape != (sizes.sum(),):
             raise ValueError("inputs of other sizes")
         given = int(np.count_nonzero(sizes))
-        is_even = sizes[:given].tobytes() == sizes[:1].tobytes() * given
-        return cls(_address(inputs) - _address(np.frombuffer(block, BYTE)), sizes.copy(), given, is_even)
+        is_even = given > 0 and sizes[:given].tobytes() == sizes[:1].tobytes() * given
+        at = _address(inputs) - _address(np.frombuffer(block, BYTE))
+        return cls(at, sizes.copy(), given, int(sizes[0]) if is_even else 0)
 
 
 def _address(array: NDArray[Any]) -> int:
@@ -62,20 +65,18 @@ class PackedInputs(Sequence[bytes | None]):
         block: The bytes of their block.
         cuts: Where they lie in it.
         forms: What unpacks them together, and may know their form already.
+        is_bare: They lie in the file as they are.
 
     Attributes:
         cuts: As given.
+        weight: The bytes they take, as a limit on what is kept counts them.
     """
 
-    def __init__(self, block: bytes, cuts: Cuts, forms: rows.Forms) -> None:
+    def __init__(self, block: memoryview, cuts: Cuts, forms: rows.Forms, *, is_bare: bool = False) -> None:
         self._block, self.cuts, self._forms = block, cuts, forms
+        self.weight = len(block) * (_BARE if is_bare else 1)
         self._column: rows.Column | None = None
         self._is_read = False
-
-    @property
-    def nbytes(self) -> int:
-        """How much memory they take."""
-        return len(self._block)
 
     def __len__(self) -> int:
         return len(self.cuts.sizes)
@@ -91,14 +92,14 @@ class PackedInputs(Sequence[bytes | None]):
             found: list[bytes | None] = [None] * len(range(start, stop, stride))
         else:
             edges = self._edges[start : max(start, stop) + 1].tolist()
-            found = [self._block[a:b] or None for a, b in pairwise(edges)][::stride]
+            found = [bytes(self._block[a:b]) or None for a, b in pairwise(edges)][::stride]
         return found if isinstance(key, slice) else found[0]
 
     @cached_property
     def _edges(self) -> NDArray[np.int64]:
         return self.cuts.at + np.concatenate(([0], np.cumsum(self.cuts.sizes, dtype=np.int64)))
 
-    def values(self, start: int, stop: int) -> list[Any]:
+    def values(self, start: int, stop: int) -> rows.Values:
         """Give those from one place to before another, unpacked and each its own."""
         given = self.cuts.given
         if not given:
@@ -108,16 +109,14 @@ class PackedInputs(Sequence[bytes | None]):
         if self._column is None:
             return unpacked(self[start:stop])
         found = self._column(start, min(stop, given))
-        return found + [None] * (stop - start - len(found)) if stop > given else found
+        return [*found, *[None] * (stop - start - len(found))] if stop > given else found
 
     def _read_column(self) -> rows.Column | None:
         """Give what makes the values that were given, where all have one form."""
         cuts = self.cuts
-        if not cuts.is_even:
+        if not cuts.even:
             return None
-        size = int(cuts.sizes[0])
-        table = np.frombuffer(self._block, BYTE, cuts.given * size, cuts.at).reshape(cuts.given, size)
-        return self._forms.column_of(table)
+        return self._forms.column_of(np.ndarray((cuts.given, cuts.even), BYTE, self._block, cuts.at))
 
 
 def unpacked(inputs: Iterable[bytes | None]) -> list[Any]:

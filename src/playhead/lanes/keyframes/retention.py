@@ -29,8 +29,18 @@ class Retention(ABC):
         """Hear that the step is there; give the earlier keyframes that are none any more."""
         return ()
 
-    def resume(self, marks: Sequence[int]) -> None:
-        """Go on with a trace that has these best steps."""
+    def most(self, steps: int) -> int | None:  # noqa: ARG002
+        """Give how many states may lie on the disk beside so many steps, given up ones among them; None for any."""
+        return None
+
+    def resume(self, marks: Sequence[int], keyframes: Sequence[int] = (), steps: int = 0) -> None:  # noqa: ARG002
+        """Go on with a trace.
+
+        Args:
+            marks: Its best steps.
+            keyframes: Those whose states are kept, perhaps in another way.
+            steps: How many it has.
+        """
         for step in marks:
             self.note(step, is_best=True)
 
@@ -82,10 +92,14 @@ class Tiered(Retention):
 
 
 class Aged(Retention):
-    """Keep fewer of the older steps: all of the newest 2B, then every second one, every fourth and so on.
+    """Keep fewer of the older steps: all of the newest, then every second one, every fourth and so on.
+
+    The newest are 2b, and each doubling of the age has b, where b is two thirds of the bucket B. A third is room for
+    those that are given up and still lie on the disk, where the file is made anew once they fill it: from B·2^n steps
+    on, there are at most B·(n + 2) of both.
 
     Args:
-        bucket: How many steps a tier of ages keeps.
+        bucket: B.
         best: How many of the steps that were the best so far are kept whatever their age, evenly spaced.
     """
 
@@ -93,6 +107,8 @@ class Aged(Retention):
 
     def __init__(self, bucket: int = tiers.DEFAULT_BUCKET, best: int = 0) -> None:
         self.bucket = tiers.check_bucket(bucket)
+        self.tier_keeps = max(1, 2 * bucket // 3)
+        self._surplus: tuple[int, Sequence[int]] = -1, ()  # a step to come, and what goes with it
         self.best = _check_count(best, "best", 0)
         self._spared = _Spaced(best) if best else None
 
@@ -102,12 +118,12 @@ class Aged(Retention):
 
     def note(self, step: int, *, is_best: bool) -> Sequence[int]:
         """Drop those that have just become too old for their number."""
-        dropped = []
+        dropped = list(self._surplus[1]) if step == self._surplus[0] else []
         if self._spared is not None and is_best:
             released = self._spared.add(step)
             if released is not None and self._is_due(released, step):
                 dropped.append(released)
-        tier, age = 1, 2 * self.bucket
+        tier, age = 1, 2 * self.tier_keeps
         while age <= step:
             old = step - age
             is_spared = self._spared is not None and old in self._spared
@@ -117,8 +133,18 @@ class Aged(Retention):
             tier, age = tier + 1, 2 * age
         return dropped
 
+    def most(self, steps: int) -> int:
+        """Give B·(n + 2), and the best."""
+        return self.bucket * (tiers.tier(max(0, steps - 1), self.bucket) + 2) + self.best
+
+    def resume(self, marks: Sequence[int], keyframes: Sequence[int] = (), steps: int = 0) -> None:
+        """Go on with a trace; what another way kept of it goes with the next step."""
+        super().resume(marks)
+        spared = self._spared or ()
+        self._surplus = steps, [old for old in keyframes if self._is_due(old, steps - 1) and old not in spared]
+
     def _is_due(self, step: int, now: int) -> bool:
-        return step % tiers.resolution(tiers.tier(now - step, self.bucket)) != 0
+        return step % tiers.resolution(tiers.tier(now - step, self.tier_keeps)) != 0
 
     def to_json(self) -> dict[str, Any]:
         """Say how it decides."""

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from playhead.lanes.keyframes import memory, tree
 
 Table = NDArray[np.uint8]  # in the order of C, a packed value in each row
-Column = Callable[[int, int], list[Any]]  # gives the values from one row to before another; they are the caller's
+Values = list[Any] | NDArray[Any]  # in order; arrays of one form are one array, of which each row is a value
+Column = Callable[[int, int], Values]  # gives the values from one row to before another; they are the caller's
 
 _Maker = Callable[[Table], Column]
 
@@ -137,7 +138,7 @@ def _look(
 
 
 def _copied(values: NDArray[Any]) -> Column:
-    return lambda start, stop: list(values[start:stop].copy("K"))
+    return lambda start, stop: values[start:stop].copy("K")  # of which a loop makes one view at a time
 
 
 def _listed(values: list[Any]) -> Column:

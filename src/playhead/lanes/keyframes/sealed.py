@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from playhead import disk, strictjson, zstd
 from playhead.errors import Damaged, NotFound, StoreTooNew
-from playhead.lanes.keyframes import blocks, tree
+from playhead.lanes.keyframes import blocks, frames, tree
 from playhead.lanes.keyframes.blocks import Block
 from playhead.lanes.keyframes.contents import check_facts
 from playhead.lanes.keyframes.inputs import Cuts, PackedInputs
@@ -97,7 +97,7 @@ class SealedWriter:
             "hashes": np.frombuffer(b"".join(self._hashes), np.uint8),
         }
         content |= {name: np.array(self._index[name], kind) for name, kind in _ARRAYS.items()}
-        index = zstd.compress(tree.pack(content), blocks.LEVEL)
+        index = zstd.compress(tree.pack(content), frames.LEVEL)
         start = self._write(index)
         self._write(_FOOT.pack(start, len(index), tree.digest(index), _MAGIC))
         self._draft.commit()
@@ -229,7 +229,9 @@ class Sealed:
         """
         if number not in self._cuts:
             self.block(number)
-        return PackedInputs(zstd.expand_all(self._block(number), blocks.MOST_BYTES), self._cuts[number], self._forms)
+        data = self._block(number)
+        view = frames.look(data, blocks.MOST_BYTES)
+        return PackedInputs(view, self._cuts[number], self._forms, is_bare=view.obj is data)
 
     def all_blocks(self) -> Iterable[Block]:
         """Read all blocks, in order."""

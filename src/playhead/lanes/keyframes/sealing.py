@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from playhead.lanes.keyframes import blocks
+from playhead.lanes.keyframes import frames
 from playhead.lanes.keyframes.blocks import Block
 from playhead.lanes.keyframes.contents import Contents
 from playhead.lanes.keyframes.sealed import SealedWriter
@@ -16,11 +16,15 @@ _SMALL, _LARGE = 1 << 15, 1 << 17  # bytes of inputs in one, about
 _AT_ONCE = 16
 
 
-def seal(target: Path) -> None:
-    """Put all that is known of a trace into its file; the tape stays, and is the caller's to remove."""
+def seal(target: Path) -> int:
+    """Put all that is known of a trace into its file; give how many keyframes it has.
+
+    The tape stays, and is the caller's to remove.
+    """
     contents = StoredContents(target)
     try:
         write(target, contents)
+        return len(contents.keyframes)
     finally:
         contents.close()
 
@@ -34,7 +38,7 @@ def write(target: Path, contents: Contents) -> None:
                 writer.keyframe(step, *contents.compressed(step))
             else:
                 packed = contents.packed(step)
-                writer.keyframe(step, blocks.squeezed(packed), contents.hash_of(step))
+                writer.keyframe(step, frames.squeezed(packed), contents.hash_of(step))
         for block in blocks_of(contents):
             writer.block(block)
         writer.commit(contents.facts, contents.length, contents.marks)
@@ -54,7 +58,7 @@ def blocks_of(contents: Contents) -> Iterator[Block]:
     first, size, most = 0, 0, _SMALL
     for step, given in enumerate(_inputs(contents)):
         enough = most // 2 if most == _SMALL and step in keyframes else most
-        if size >= enough and most == _SMALL and blocks.gets_smaller(b"".join(filter(None, inputs))):
+        if size >= enough and most == _SMALL and frames.gets_smaller(b"".join(filter(None, inputs))):
             most = enough = _LARGE
         if size >= enough or len(inputs) >= BLOCK_STEPS:
             yield Block(first, stamps[first:step], errors[first:step], inputs)

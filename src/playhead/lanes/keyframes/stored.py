@@ -15,6 +15,7 @@ from playhead.errors import Damaged, NotFound
 from playhead.lanes.keyframes import blocks
 from playhead.lanes.keyframes.contents import Contents
 from playhead.lanes.keyframes.inputs import PackedInputs, unpacked
+from playhead.lanes.keyframes.rows import Values
 from playhead.lanes.keyframes.sealed import Sealed
 from playhead.lanes.keyframes.taped import Taped
 
@@ -41,7 +42,7 @@ class StoredContents(Contents):
         self._sealed: Sealed | None = None
         self._taped: Taped | None = None
         self._kept: dict[int, PackedInputs] = {}  # of blocks of the file, the last ones that were read
-        self._kept_bytes = 0
+        self._kept_weight = 0
         self._columns: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []  # times and errors of the file
         self.facts: dict[str, Any] = {}
         self.refresh()
@@ -84,7 +85,7 @@ class StoredContents(Contents):
             old, self._sealed = self._sealed, Sealed(self.path)
             self._columns = [(block.stamps, block.errors) for block in self._sealed.all_blocks()]
             self._kept.clear()
-            self._kept_bytes = 0
+            self._kept_weight = 0
             if old is not None:
                 old.close()
 
@@ -148,7 +149,7 @@ class StoredContents(Contents):
                 found += inputs[place : place + stop - start - len(found)]
             return found + self._new_inputs[max(0, start - self._base) : max(0, stop - self._base)]
 
-    def inputs(self, start: int, stop: int) -> list[Any]:
+    def inputs(self, start: int, stop: int) -> Values:
         """Give the inputs of some steps, unpacked."""
         with self._lock:
             if start >= self._base:
@@ -163,9 +164,9 @@ class StoredContents(Contents):
         found = self._kept.get(number)
         if found is None:
             found = self._kept[number] = self._sealed.inputs(number)
-            self._kept_bytes += found.nbytes
-            while self._kept_bytes > _MOST_KEPT and len(self._kept) > 1:
-                self._kept_bytes -= self._kept.pop(next(iter(self._kept))).nbytes
+            self._kept_weight += found.weight
+            while self._kept_weight > _MOST_KEPT and len(self._kept) > 1:
+                self._kept_weight -= self._kept.pop(next(iter(self._kept))).weight
         return found, step - self._sealed.block_starts[number]
 
     def close(self) -> None:

@@ -2,8 +2,8 @@
 
 A step costs the caller a stamp and a line in a list; its input, and its state where that is kept, are packed at once,
 since the caller may change them. A thread compresses and writes. Where keyframes are dropped again, the file is made
-anew from what is left each time half as much is dead, and the tape begins from there: so neither grows with what was
-dropped.
+anew from what is left each time as many lie there as the retention allows, and the tape begins from there: so neither
+grows with what was dropped.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from playhead import clock, disk, strictjson, tape
+from playhead import clock, disk, strictjson
 from playhead.errors import StoreLocked, WrongType
-from playhead.lanes.keyframes import blocks, sealing, tree
+from playhead.lanes.keyframes import blocks, frames, sealing, tree
 from playhead.lanes.keyframes.blocks import Block
 from playhead.lanes.keyframes.contents import Contents
 from playhead.lanes.keyframes.retention import Retention
@@ -148,7 +148,7 @@ class TraceTape(Tape):
             self._written = contents.length
 
     def _append_state(self, step: int, packed: bytes) -> None:
-        self._append(SAMPLES, STATE, STATE_HEAD.pack(step, tree.digest(packed)), blocks.squeezed(packed))
+        self._append(SAMPLES, STATE, STATE_HEAD.pack(step, tree.digest(packed)), frames.squeezed(packed))
 
     def _stamp(self, ts_ns: int | None) -> int:
         return self._stamps.next() if ts_ns is None else self._stamps.at(check_stamp(ts_ns, self._stamps.last))
@@ -186,6 +186,8 @@ class TraceTape(Tape):
             rows = self._next_rows()
             dropped = [old for row in rows for old in row[3]]
             unseen = {old for old in dropped if old >= self._written}  # given up before anybody could read them
+            new = sum(row[4] is not None for row in rows) - len(unseen)
+            self._make_room(new)
             for step, row in enumerate(rows, self._written):
                 if row[4] is not None and step >= self._stated and step not in unseen:
                     self._append_state(step, row[4])
@@ -203,10 +205,20 @@ class TraceTape(Tape):
                 rest, waiting = self._rows[len(rows) :], max(0, self._waiting - size)
                 # Without a call: a signal's exception comes before or behind.
                 self._written, self._rows, self._waiting = block.stop, rest, waiting
-            self._kept += sum(row[4] is not None for row in rows) - len(unseen)
+            self._kept += new
             self._dead += len(dropped) - len(unseen)
-            if self._can_compact and self._dead > max(_LEAST_DEAD, (self._kept - self._dead) // 2):
-                self._compact()
+            self._make_room()
+
+    def _make_room(self, coming: int = 0) -> None:
+        """Make the file anew where more states would lie on the disk than may.
+
+        So many as the retention says; else half as many again as are not given up.
+        """
+        most = self._retention.most(self._written)
+        if most is None:
+            most = self._kept - self._dead + max(_LEAST_DEAD, (self._kept - self._dead) // 2) + coming
+        if self._can_compact and self._dead and self._kept + coming > most:
+            self._compact()
 
     def _compact(self) -> None:
         """Make the file anew from the keyframes that are left, and go on with an empty tape."""
@@ -215,17 +227,12 @@ class TraceTape(Tape):
             if self._had_file:
                 disk.link(self._target, self._journal.folder / _BEFORE)
             self._is_compacted = True
-        sealing.seal(self._target)
+        kept = sealing.seal(self._target)
+        self._stated = self._written  # states whose block did not get there go with the journal
         self._journal.roll()
         self._say_facts(self._written)
         self._journal.remove_before(self._journal.segment)
-        self._kept, self._dead = self._kept - self._dead, 0
-
-    def end(self) -> None:
-        """Take the tape away, of which the file was made; nobody else may record before that is done."""
-        with self._turn:
-            tape.take_away(self._journal.folder)
-            self._let_go()
+        self._kept, self._dead = kept, 0
 
     def discard(self) -> None:
         """Stop, and take back all that was recorded: the file is as it was. Discarding again after an error is fine."""
@@ -237,7 +244,7 @@ class TraceTape(Tape):
             if self._is_compacted:
                 self._go_back()
                 self._is_compacted = False
-            self.end()
+            self.take_away()
 
     def _go_back(self) -> None:
         """Put the file back that was there, with a tape that goes on from there at each moment."""

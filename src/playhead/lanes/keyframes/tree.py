@@ -48,7 +48,7 @@ def pack(state: Any) -> bytes:
         WrongType: Something in it has no such form; the message says where.
     """
     out: list[bytes] = []
-    _pack(state, out.append, ())
+    _pack(state, out.append, [])
     return b"".join(out)
 
 
@@ -57,7 +57,7 @@ def digest(data: bytes) -> bytes:
     return xxhash.xxh3_128_digest(data)
 
 
-def _pack(value: Any, put: Any, at: tuple[Any, ...]) -> None:
+def _pack(value: Any, put: Any, at: list[Any]) -> None:
     kind = type(value)
     if kind is np.ndarray:
         _pack_array(b"a", value, put, at)
@@ -76,13 +76,20 @@ def _pack(value: Any, put: Any, at: tuple[Any, ...]) -> None:
         _check_depth(at)
         put(_SIZED.pack(b"d", len(value)))
         for key, item in value.items():
-            _pack_key(key, put, at)
-            _pack(item, put, (*at, key))
+            if type(key) is str and len(key) <= _SHORT:
+                put(_short_text(key))
+            else:
+                _pack_key(key, put, at)
+            at.append(key)
+            _pack(item, put, at)
+            at.pop()
     elif kind is list or kind is tuple:
         _check_depth(at)
         put(_SIZED.pack(b"l" if kind is list else b"t", len(value)))
         for place, item in enumerate(value):
-            _pack(item, put, (*at, place))
+            at.append(place)
+            _pack(item, put, at)
+            at.pop()
     elif isinstance(value, np.generic):
         if isinstance(value, (np.str_, np.bytes_)) and not np.asarray(value)[()] == value:
             raise WrongType(f"{_place(at)} is a NumPy text that ends with NUL, which NumPy forgets; pass Python's own")
@@ -95,54 +102,60 @@ def _pack(value: Any, put: Any, at: tuple[Any, ...]) -> None:
         raise WrongType(f"{_place(at)} is a {kind.__module__}.{kind.__qualname__}: {_WHAT}{_advice(value)}")
 
 
-def _pack_text(value: str, put: Any, at: tuple[Any, ...]) -> None:
+def _pack_text(value: str, put: Any, at: list[Any]) -> None:
     data = value.encode("utf-8", "surrogatepass")
     put(_SIZED.pack(b"s", _length(data, at)) + data)
 
 
-def _pack_key(key: Any, put: Any, at: tuple[Any, ...]) -> None:
+def _pack_key(key: Any, put: Any, at: list[Any]) -> None:
     if type(key) not in (str, int):
         raise WrongType(f"{_place(at)} has the key {key!r}: keys of a state are texts or whole numbers")
-    if type(key) is str and len(key) <= _SHORT:
-        put(_short_text(key))
-    else:
-        _pack(key, put, at)
+    _pack(key, put, at)
 
 
 @lru_cache(maxsize=1024)
 def _short_text(key: str) -> bytes:
     out: list[bytes] = []
-    _pack_text(key, out.append, ())
+    _pack_text(key, out.append, [])
     return b"".join(out)
 
 
-def _pack_array(letter: bytes, array: np.ndarray[Any, Any], put: Any, at: tuple[Any, ...]) -> None:
-    text = _text_of(array.dtype)
-    if text is None:
+def _pack_array(letter: bytes, array: np.ndarray[Any, Any], put: Any, at: list[Any]) -> None:
+    axes = None if array.ndim < 2 else memory.axes_of(array)
+    order = _C if axes is None else _F if memory.is_reversed(axes, array.shape) else _OTHER
+    head = _array_head(letter, order, array.dtype, array.shape)
+    if head is None:
         raise WrongType(
             f"{_place(at)} is an array of {array.dtype}, which has no bytes of its own; numbers and texts have"
         )
-    axes = memory.axes_of(array)
-    order = _C if axes is None else _F if memory.is_reversed(axes, array.shape) else _OTHER
-    put(_ARRAY.pack(letter, order, len(text), array.ndim) + text + _SHAPES[array.ndim].pack(*array.shape))
+    put(head)
     if axes is None:
         put(array.tobytes())
     else:
         put((bytes(axes) if order == _OTHER else b"") + array.transpose(axes).tobytes())
 
 
-def _check_depth(at: tuple[Any, ...]) -> None:
+@lru_cache(maxsize=256)
+def _array_head(letter: bytes, order: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes | None:
+    """Give what is said of an array; None where its dtype is none of a state."""
+    text = _text_of(dtype)
+    if text is None:
+        return None
+    return _ARRAY.pack(letter, order, len(text), len(shape)) + text + _SHAPES[len(shape)].pack(*shape)
+
+
+def _check_depth(at: list[Any]) -> None:
     if len(at) >= DEEPEST:
         raise WrongType(f"{_place(at)} lies {DEEPEST} levels deep, the most that a state has; does it contain itself?")
 
 
-def _length(data: bytes, at: tuple[Any, ...]) -> int:
+def _length(data: bytes, at: list[Any]) -> int:
     if len(data) > _MOST:
         raise WrongType(f"{_place(at)} has {len(data):,} bytes; at most {_MOST:,} fit, an array of uint8 holds more")
     return len(data)
 
 
-def _place(at: tuple[Any, ...]) -> str:
+def _place(at: list[Any]) -> str:
     return "the state" + "".join(f"[{key!r}]" for key in at)
 
 
@@ -163,7 +176,7 @@ def unpack(data: bytes | memoryview) -> Any:
     return _unpack_whole(memoryview(data), True)
 
 
-def look(data: bytes) -> Any:
+def look(data: bytes | memoryview) -> Any:
     """Give the state of which these are the bytes, with arrays that lie in them and cannot be written to.
 
     Raises:
@@ -246,7 +259,6 @@ def length_at(view: memoryview, at: int) -> int:
     return int(_U32.unpack_from(view, at + 1)[0])
 
 
-@lru_cache(maxsize=256)
 def _text_of(dtype: np.dtype[Any]) -> bytes | None:
     """Give the name of a dtype; None where it is none of a state."""
     if dtype.kind not in _KINDS or dtype.hasobject or dtype.itemsize == 0 or dtype.names:
