@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import playhead
-from benchmarks.measure import report
+from benchmarks.measure import median_of, report
 from playhead import live
 
 READING = """
@@ -103,13 +103,6 @@ def in_turns(
     return before, after
 
 
-def median_of(values: list[float]) -> tuple[float, float, float]:
-    """Give the median, and between which values it lies for 95 of 100 samples that are drawn anew."""
-    draws = np.random.default_rng(0).choice(values, (2000, len(values)))
-    low, high = np.percentile(np.median(draws, axis=1), [2.5, 97.5])
-    return statistics.median(values), float(low), float(high)
-
-
 def report_loss(name: str, alone: list[Stretch], watched: list[Stretch], bar: float | None) -> None:
     """Print what is lost, in percent of the steps a second, and what two stretches alone differ by."""
     between = list(zip(alone[1:-1:2], alone[2::2], strict=True))  # the last of one turn, the first of the next
@@ -149,11 +142,21 @@ def loss(seconds: float, steps: int) -> None:
                 reader.send_signal(signal.SIGCONT if is_watched else signal.SIGSTOP)
             env.unwrapped.restore_state(play_from)
 
+        here = stack.enter_context(live.LiveReader(NAME))
+        before = _number(here)
         alone, watched = in_turns(play, play_watched, prepare, seconds * 2 / 3)
+        shown = _number(here) - before
         report_loss("with two readers", alone, watched, 1)
+        report("frames a second that were published meanwhile", shown / sum(one.wall for one in watched), "")
         alone, watched = in_turns(play, play_watched, lambda _: prepare(False), seconds / 3)
         report_loss("with nobody who looks", alone, watched, None)
     report("its steps a second, by CPU time", steps / statistics.median(one.cpu for one in alone), "")
+
+
+def _number(reader: live.LiveReader) -> int:
+    newest = reader.latest()
+    assert newest is not None
+    return newest.number
 
 
 @contextlib.contextmanager

@@ -7,22 +7,14 @@ from datetime import datetime
 
 SECOND = 1_000_000_000
 
-_read_monotonic = time.monotonic_ns
-
-
-def now_ns() -> int:
-    """Read the wall clock."""
-    return time.time_ns()
+# Python's own functions, and no calls of them: they are read at every step.
+now_ns = time.time_ns  # the wall clock
+elapsed_ns = time.monotonic_ns  # the monotonic clock: good for differences, nothing else
 
 
 def now() -> float:
     """Read the wall clock in seconds, as the JSON files of a run hold it."""
     return time.time()
-
-
-def elapsed_ns() -> int:
-    """Read the monotonic clock: good for differences, nothing else."""
-    return _read_monotonic()
 
 
 def sleep(seconds: float) -> None:
@@ -48,7 +40,7 @@ class Stamps:
     __slots__ = ("_anchor", "last")
 
     def __init__(self, after: int = 0) -> None:
-        self._anchor = time.time_ns() - _read_monotonic()
+        self._anchor = time.time_ns() - elapsed_ns()
         self.last = after
 
     def at(self, stamp: int) -> int:
@@ -58,7 +50,7 @@ class Stamps:
 
     def next(self) -> int:
         """Give the next stamp."""
-        stamp = self._anchor + _read_monotonic()
+        stamp = self._anchor + elapsed_ns()
         if stamp <= self.last:
             stamp = self.last + 1
         self.last = stamp

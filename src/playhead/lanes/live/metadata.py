@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -57,12 +56,12 @@ class Head:
         full = strictjson.encode(strictjson.plain(known | {_FACTS: facts}))
         self.lead = (full if len(full) <= _MOST_LEAD else strictjson.encode(known))[:-1]
 
-    @staticmethod
-    def rest(step: int, episode: int, episode_return: float, ts_ns: int) -> bytes:
-        """Write what is of one frame, behind the lead."""
-        if not math.isfinite(episode_return):
-            return b',"step":%d,"episode":%d,"ts_ns":%d}' % (step, episode, ts_ns)
-        return b',"step":%d,"episode":%d,"episode_return":%a,"ts_ns":%d}' % (step, episode, episode_return, ts_ns)
+
+def rest(step: int, episode: int, episode_return: float, ts_ns: int) -> bytes:
+    """Write what is of one frame, behind the lead."""
+    if episode_return - episode_return:  # JSON knows no NaN and no infinity, of which this is NaN
+        return b',"step":%d,"episode":%d,"ts_ns":%d}' % (step, episode, ts_ns)
+    return b',"step":%d,"episode":%d,"episode_return":%a,"ts_ns":%d}' % (step, episode, episode_return, ts_ns)
 
 
 def unpack(data: bytes) -> Metadata:

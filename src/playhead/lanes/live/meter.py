@@ -12,9 +12,11 @@ _EPISODES = 100  # of which the mean return is taken
 class Meter:
     """Counts the steps of an environment, or of several that are published as one.
 
+    A game drives all else out of the processor's caches, so that each thing touched costs more than what is done with
+    it: steps only leave their reward, and `figures` does the counting in one go.
+
     Attributes:
-        pending: The rewards of steps that are not counted yet: a game drives all else out of the processor's caches, so
-            that each thing touched at a step costs more than the adding.
+        pending: The rewards of steps that are not counted yet.
         steps: How many were taken.
         episodes: How many have ended.
         reward: Of the last step.
@@ -23,10 +25,12 @@ class Meter:
 
     def __init__(self) -> None:
         self.steps = self.episodes = 0
-        self.reward = self.episode_return = self._mean = 0.0
-        self._sums: dict[int, float] = {0: 0.0}
-        self._recent: deque[float] = deque(maxlen=_EPISODES)
+        self.reward = self.episode_return = 0.0
         self.pending: list[float] = []
+        self._sum = 0.0  # of the episode under way
+        self._sums: dict[int, float] = {}  # of those of further environments
+        self._recent: deque[float] = deque(maxlen=_EPISODES)
+        self._mean: float | None = None  # of those
         self._at = clock.elapsed_ns()
         self._counted = 0
         self._rate = 0.0
@@ -39,44 +43,47 @@ class Meter:
             ended: Its episode is over.
             lane: Of several environments, which one.
         """
-        if lane:
-            self._settle(lane, [float(reward)], ended)
+        if not lane:
+            self.pending.append(float(reward))
+            if ended:
+                self.end()
             return
-        self.pending.append(float(reward))
+        self.steps += 1
+        self.reward = float(reward)
+        total = self._sums.get(lane, 0.0) + self.reward
+        self._sums[lane] = 0.0 if ended else total
         if ended:
-            self.settle(ended=True)
+            self._add_episode(total)
 
-    def settle(self, *, ended: bool = False) -> None:
-        """Count the steps that wait in `pending`.
+    def end(self) -> None:
+        """End the episode with the last of the steps that wait in `pending`."""
+        self._count()
+        self._add_episode(self._sum)
+        self._sum = 0.0
 
-        Args:
-            ended: The episode is over with the last of them.
-        """
-        if self.pending:
-            self._settle(0, self.pending, ended)
-            self.pending.clear()
+    def _count(self) -> None:
+        self.steps += len(self.pending)
+        self.reward = self.pending[-1]
+        self._sum += sum(self.pending)
+        self.pending.clear()
 
-    def _settle(self, lane: int, rewards: list[float], ended: bool) -> None:
-        self.steps += len(rewards)
-        self.reward = rewards[-1]
-        total = self._sums.get(lane, 0.0) + sum(rewards)
-        if ended:
-            self._recent.append(total)
-            self._mean = sum(self._recent) / len(self._recent)
-            self.episodes += 1
-            total = 0.0
-        self._sums[lane] = total
+    def _add_episode(self, total: float) -> None:
+        self._recent.append(total)
+        self._mean = sum(self._recent) / len(self._recent)
+        self.episodes += 1
 
     def figures(self, now: int) -> tuple[float, float, float]:
         """Give what `Figures` holds at a time of the monotonic clock; the step rate follows within about a second."""
         if self.pending:
-            self.settle()
-        passed = (now - self._at) / clock.SECOND
+            self._count()
+        passed = (now - self._at) * 1e-9
         if passed > 0:
             rate = (self.steps - self._counted) / passed
             if self._counted and passed < 1:
                 rate = self._rate + (rate - self._rate) * passed
             self._rate, self._at, self._counted = rate, now, self.steps
-        sums = self._sums
-        self.episode_return = total = sums[0] if len(sums) == 1 else sum(sums.values()) / len(sums)
-        return self.reward, self._mean if self.episodes else total, self._rate
+        total, mean = self._sum, self._mean
+        if self._sums:
+            total = (total + sum(self._sums.values())) / (1 + len(self._sums))
+        self.episode_return = total
+        return self.reward, total if mean is None else mean, self._rate

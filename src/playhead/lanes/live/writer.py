@@ -14,7 +14,7 @@ from playhead import clock
 from playhead.errors import Closed, Forked, PlayheadError, WrongShape, WrongType
 from playhead.lanes.live import segments, tiling
 from playhead.lanes.live.form import Form
-from playhead.lanes.live.metadata import ROOM, Head
+from playhead.lanes.live.metadata import ROOM, Head, rest
 from playhead.lanes.live.meter import Meter
 from playhead.lanes.live.published import Published
 from playhead.lanes.live.ring import Picture, RingWriter, check_machine
@@ -100,7 +100,7 @@ class LiveWriter:
         else:
             self._pending.append(float(reward))
             if ended:
-                self._meter.settle(ended=True)
+                self._meter.end()
         return clock.elapsed_ns() >= self._due_ns
 
     def step(self, picture: Pictures | Callable[[], Pictures], reward: float = 0.0, ended: bool = False) -> bool:
@@ -116,7 +116,7 @@ class LiveWriter:
         """
         self._pending.append(float(reward))
         if ended:
-            self._meter.settle(ended=True)
+            self._meter.end()
         now = clock.elapsed_ns()
         if now < self._due_ns:
             return False
@@ -146,7 +146,7 @@ class LiveWriter:
             self._is_lost = self._published.is_lost
         meter = self._meter
         figures = meter.figures(now)
-        about = self._head.rest(meter.steps, meter.episodes, meter.episode_return, clock.now_ns())
+        about = rest(meter.steps, meter.episodes, meter.episode_return, clock.now_ns())
         ring = None if self._is_lost else self._published.ring
         if ring is not None and type(picture) is np.ndarray and picture.dtype is _BYTE and picture.shape == self._shape:
             ring.begin()[...] = picture  # the quick way, taken by nearly all
