@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import math
 from pathlib import Path
@@ -16,6 +17,7 @@ from playhead import export
 from playhead.episode import DiskEpisode, EpisodeView
 from playhead.errors import BadKey, Damaged, Empty, Exists, NotFound, WrongType
 from playhead.signal import ArraySignal
+from playhead.testing import failing_at
 from tests.check.making import SECOND, START, append, record, usual
 
 
@@ -131,23 +133,25 @@ def test_depth_and_grey_frames(tmp_path: Path) -> None:
         assert (image == values[1].reshape(16, 16)).all()
 
 
-def test_refusals(episode: DiskEpisode, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["x", "new/folder/x"])
+def test_refusals(episode: DiskEpisode, tmp_path: Path, name: str) -> None:
+    """Was a bug: the folder of a file that was refused was there."""
     view = EpisodeView({"empty": ArraySignal(np.empty(0), np.empty(0, np.int64))}, {})
     for call in (export.to_csv, export.to_parquet, export.to_npz):
         with pytest.raises(NotFound, match="there is: closed"):
-            call(episode, tmp_path / "x", signals=["nothing"])
+            call(episode, tmp_path / name, signals=["nothing"])
         with pytest.raises(Exists, match="is a folder"):
             call(episode, tmp_path)
     with pytest.raises(WrongType, match="to_frames"):
-        export.to_csv(episode, tmp_path / "x", signals=["cam"])
+        export.to_csv(episode, tmp_path / name, signals=["cam"])
     with pytest.raises(WrongType, match="not images"):
-        export.to_frames(episode, tmp_path / "x", signals=["force"])
+        export.to_frames(episode, tmp_path / name, signals=["force"])
     with pytest.raises(Empty):
-        export.to_csv(view, tmp_path / "x")
+        export.to_csv(view, tmp_path / name)
     with pytest.raises(Empty):
-        export.to_frames(view, tmp_path / "x")
+        export.to_frames(view, tmp_path / name)
     with pytest.raises(BadKey, match="a rate"):
-        export.to_csv(episode, tmp_path / "x", rate=-1)
+        export.to_csv(episode, tmp_path / name, rate=-1)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -156,8 +160,17 @@ def test_a_damaged_signal_leaves_no_file(tmp_path: Path) -> None:
     (path / "force.parquet").write_bytes(b"PAR1")
     for call in (export.to_csv, export.to_npz):
         with pytest.raises(Damaged):
-            call(DiskEpisode(path), tmp_path / "out")
+            call(DiskEpisode(path), tmp_path / "out" / "put")
     assert [found.name for found in tmp_path.iterdir()] == ["data"]
+
+
+def test_a_failed_write_leaves_folders_that_were_there(episode: DiskEpisode, tmp_path: Path) -> None:
+    (tmp_path / "was").mkdir()
+    with failing_at(2, errno.EIO), pytest.raises(OSError, match="Input/output"):
+        export.to_csv(episode, tmp_path / "was" / "new" / "x.csv", signals=["force"])
+    assert [found.name for found in tmp_path.rglob("*")] == ["was"]
+    export.to_csv(episode, tmp_path / "was" / "new" / "x.csv", signals=["force"])
+    assert (tmp_path / "was" / "new" / "x.csv").stat().st_size > 10
 
 
 HOSTILE = ["../../outside/a", "/tmp/a", "..", ".", "", "a\\..\\b", "con", "a\x00b", "left/arm", "left%2Farm", "\udc80"]

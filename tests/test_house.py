@@ -127,6 +127,11 @@ RULES = {
         {"clock"},
         set(),
     ),
+    "the message of a store that is open for reading, outside errors.py": (
+        r"is open for reading; open it",
+        {"errors"},
+        set(),
+    ),
     "pickle": (r"^\s*(import pickle|from pickle)", set(), set()),
     "a file written outside disk.py": (
         r"\.write_(text|bytes)\(|(?<![\w.])open\([^)]*[\"'][wax]b?\+?[\"']|os\.(rename|replace|unlink|remove|mkdir|link|truncate)\(|shutil\.(rmtree|move)\(",

@@ -121,6 +121,37 @@ def test_whole_numbers_in_infos_are_exact_however_long(infos: list[dict[str, Any
         ]
 
 
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+NAMES = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4
+)  # a text of SQL ends at NUL
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.dictionaries(NAMES, FLOATS | st.lists(FLOATS, max_size=3), max_size=4), max_size=8))
+def test_numbers_in_infos_have_all_their_digits(infos: list[dict[str, Any]]) -> None:
+    """Was a bug: the view had 15 of them."""
+    exact = [{"x": 0.1 + 0.2, "y": 1e22, "z": -5e-324, "deep": {"x": [0.1 + 0.2]}, "n": 3, "t": "0.30", "no": None}]
+    infos = [*exact, *infos]
+    with tempfile.TemporaryDirectory() as folder, playhead.open(Path(folder) / "s") as store:
+        record(store, "r", *(({}, json.dumps(info).encode()) for info in infos))
+        rows = store.sql("SELECT info FROM steps ORDER BY row").to_pylist()
+        assert [json.loads(row["info"] or "{}") for row in rows] == infos
+        assert repr([json.loads(row["info"] or "{}") for row in rows]) == repr(infos)  # also the sign of zero
+
+
+def test_a_catalogue_of_an_earlier_version_gets_all_digits(store: playhead.Store) -> None:
+    record(store, "r", ({}, b'{"x": 0.30000000000000004}'))
+    store.close()
+    with sqlite3.connect(store.path / "playhead.db") as plain:
+        plain.execute("DROP VIEW steps")
+        plain.execute("CREATE VIEW steps AS SELECT 'as it was' AS info")
+        plain.execute("DELETE FROM migrations WHERE name = 'keep_digits_of_infos'")
+    with playhead.open(store.path) as again:
+        assert again.sql("SELECT info FROM steps").to_pylist() == [{"info": '{"x":0.30000000000000004}'}]
+    assert_catalogue_agrees_with_folders(store.path)
+
+
 def test_infos_of_other_programs_are_understood(store: playhead.Store) -> None:
     infos = [b'{"a": NaN, "b": null}', b'{"half": "\\ud800", "n": 1}', b'{"a": -Infinity}', b"[1, NaN]", b"7"]
     record(store, "r", *(({}, info) for info in infos))

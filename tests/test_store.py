@@ -388,6 +388,6 @@ def test_a_missing_run_lists_what_there_is(store: playhead.Store) -> None:
 
 def test_repr_says_what_a_store_is(store: playhead.Store) -> None:
     record(store)
-    assert "1 runs" in repr(store)
+    assert "1 run," in repr(store)
     store.close()
     assert "closed" in repr(store)

@@ -124,5 +124,5 @@ def _whole(folder: RunFolder) -> list[Path]:
 
 
 def _digest(path: Path) -> str:
-    with path.open("rb") as file:
+    with open(disk.open_to_read(path), "rb") as file:
         return hashlib.file_digest(file, _ALGORITHM).hexdigest()

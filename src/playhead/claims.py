@@ -69,7 +69,8 @@ class Claim:
     def load(cls, path: Path) -> Claim | None:
         """Read a claim; None where a crash left it half written, before anything else was made."""
         try:
-            data = strictjson.decode(path.read_bytes())
+            with open(disk.open_to_read(path), "rb") as file:
+                data = strictjson.decode(file.read())
             process = Process.from_json(data["process"])
             return cls(path, check_run_id(data["run_id"]), str(data["run_dir"]), int(data["part"]), process)
         except FileNotFoundError:

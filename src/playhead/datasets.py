@@ -9,9 +9,10 @@ from playhead import episode_index
 from playhead.catalog import episodes as catalog_episodes
 from playhead.dataset import DatasetWriter, EditedDataset, LocalDataset, LocalDatasetWriter
 from playhead.episode import DiskEpisode, DiskEpisodeWriter, Unfinished
-from playhead.errors import NotFound, OutOfRange, ReadOnly
+from playhead.errors import NotFound, OutOfRange
 from playhead.home import Home
 from playhead.ref import EpisodeRef
+from playhead.wording import counted
 
 
 class StoredDataset(EditedDataset, DatasetWriter):
@@ -49,7 +50,7 @@ class StoredDataset(EditedDataset, DatasetWriter):
         return new_episode(self._home, self.name, uid=uid, created_ts_ns=created_ts_ns, run_id=run_id)
 
     def _write(self, record: dict[str, Any]) -> Self:
-        _check_mode(self._home, "change it")
+        self._home.check_writable("change it")
         return super()._write(record)
 
     @property
@@ -91,14 +92,14 @@ class StoredDataset(EditedDataset, DatasetWriter):
     def __repr__(self) -> str:
         more = f", {len(self._recordings.unfinished)} unfinished" if self._recordings.unfinished else ""
         dropped = f", {len(self.dropped)} dropped" if self.dropped else ""
-        return f"<Dataset {self.name!r} of {self._home.layout.root}, {len(self)} episodes{more}{dropped}>"
+        return f"<Dataset {self.name!r} of {self._home.layout.root}, {counted(len(self), 'episode')}{more}{dropped}>"
 
 
 def new_episode(
     home: Home, name: str, *, uid: str | None = None, created_ts_ns: int | None = None, run_id: str | None = None
 ) -> DiskEpisodeWriter:
     """Begin an episode in a dataset, however many it has; see `StoredDataset.new_episode`."""
-    _check_mode(home, "record")
+    home.check_writable("record")
 
     def ended(writer: DiskEpisodeWriter, _outcome: str) -> None:
         episode_index.update(home, name, [int(writer.path.name)])
@@ -107,12 +108,6 @@ def new_episode(
     writer = place.new_episode(uid=uid, created_ts_ns=created_ts_ns, run_id=run_id, notify=ended)
     episode_index.update(home, name, [int(writer.path.name)])
     return writer
-
-
-def _check_mode(home: Home, to: str) -> None:
-    """Refuse what would change a store that is open for reading, before anything is changed."""
-    if home.database.mode != "a":
-        raise ReadOnly(f"the store {home.layout.root} is open for reading; open it with mode='a' to {to}")
 
 
 class CataloguedUnfinished(Unfinished):
@@ -129,7 +124,7 @@ class CataloguedUnfinished(Unfinished):
         Raises:
             ReadOnly: The store is open for reading.
         """
-        _check_mode(self._home, "recover what was cut short")
+        self._home.check_writable("recover what was cut short")
         try:
             return super().recover(salvage=salvage)
         finally:
@@ -141,7 +136,7 @@ class CataloguedUnfinished(Unfinished):
         Raises:
             ReadOnly: The store is open for reading.
         """
-        _check_mode(self._home, "change it")
+        self._home.check_writable("change it")
         super().discard()
         episode_index.update(self._home, self._dataset, [int(self.path.name)])
 

@@ -36,6 +36,7 @@ _MOST_OF_NAME = 32
 _MOST_BUFFERS = 1024  # what the kernel takes in one call
 _NO_LINKS = (errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.EXDEV)
 _CLONE = 0x40049409  # FICLONE of Linux
+_NO_FILE = "a folder, pipe, socket or device"
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 StrPath = str | os.PathLike[str]
@@ -98,6 +99,26 @@ def open_to_read(path: StrPath) -> int:
     return _open_file(path, os.O_RDONLY)
 
 
+def check_plain(path: StrPath, remedy: str = "Put the file itself in its place") -> None:
+    """See that a path is that of a file, or of nothing, before a library opens it that follows links and waits.
+
+    Args:
+        path: The file.
+        remedy: What to do where it is none.
+
+    Raises:
+        Damaged: It is a link, which may lead out of a store of a stranger, or a folder, pipe, socket or device.
+    """
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(mode):
+        raise Damaged(path, "a file", f"a link to {os.readlink(path)}", remedy)
+    if not stat.S_ISREG(mode):
+        raise Damaged(path, "a file", _NO_FILE, remedy)
+
+
 def _open_to_write(path: StrPath, flags: int) -> int:
     """Open a file to write to it or to cut it; a link is refused, since it may lead out of a store of a stranger.
 
@@ -126,7 +147,7 @@ def _open_file(path: StrPath, flags: int) -> int:
 
 
 def _no_file(path: StrPath) -> Damaged:
-    return Damaged(path, "a file", "a folder, pipe, socket or device", "Move it away, and restore the file from a copy")
+    return Damaged(path, "a file", _NO_FILE, "Move it away, and restore the file from a copy")
 
 
 def sync(fd: int, path: StrPath) -> None:

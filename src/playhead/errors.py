@@ -59,6 +59,16 @@ class StoreLocked(PlayheadError):
 class ReadOnly(PlayheadError, OSError):
     """A write was asked of a store that is open for reading only."""
 
+    @classmethod
+    def of_store(cls, root: str | os.PathLike[str], to: str = "change it") -> ReadOnly:
+        """Build the error of a store that was opened with mode `r`.
+
+        Args:
+            root: The store's folder.
+            to: What was asked for, as in "open it with mode='a' to record".
+        """
+        return cls(f"the store {os.fspath(root)} is open for reading; open it with mode='a' to {to}")
+
 
 class NotFound(PlayheadError, KeyError):
     """What was asked for is not there."""

@@ -9,6 +9,7 @@ from playhead import disk, facts, strictjson
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.database import Database
 from playhead.catalog.runs import RunFacts, RunRow
+from playhead.errors import ReadOnly
 from playhead.layout import Layout, RunFolder
 
 
@@ -18,6 +19,18 @@ class Home:
 
     layout: Layout
     database: Database
+
+    def check_writable(self, to: str = "change it") -> None:
+        """Refuse what would change a store that is open for reading, before anything is changed.
+
+        Args:
+            to: What is about to be done.
+
+        Raises:
+            ReadOnly: It is.
+        """
+        if self.database.mode != "a":
+            raise ReadOnly.of_store(self.layout.root, to)
 
     def index(self, folder: RunFolder, *, values: bool = True) -> RunRow:
         """Bring the catalogue up to date with the JSON files of a run, and give the run's row.

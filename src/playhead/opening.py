@@ -9,6 +9,7 @@ from pathlib import Path
 
 from playhead import claims, clock, disk, episode_index, facts, filesystem, recovery
 from playhead.catalog.database import Database
+from playhead.catalog.files import check_files, files_of
 from playhead.errors import Damaged, NotAStore, ReadOnly, StoreLocked, StoreTooNew, WrongType
 from playhead.home import Home
 from playhead.layout import Layout, locate
@@ -126,6 +127,7 @@ def _open_private_copy(layout: Layout, *, is_whole: bool = False) -> Store:
         layout: The store.
         is_whole: It knows all runs, and lacks only what was not there in its version.
     """
+    check_files(layout.database)
     scratch = Path(tempfile.mkdtemp(prefix="playhead-"))
     copy = scratch / layout.database.name
     for suffix in ("", "-wal"):
@@ -182,8 +184,8 @@ def _build(layout: Layout, progress: Progress) -> list[Damaged]:
     finally:
         database.close()
     # The old log must be gone before the new database has its name, or SQLite would play it into the wrong file.
-    for suffix in ("-wal", "-shm", "-journal", ""):
-        disk.remove(layout.database.with_name(layout.database.name + suffix))
+    for path in files_of(layout.database):
+        disk.remove(path)
     disk.rename(temporary, layout.database)
     disk.sync_folder(layout.root)
     _collect_leftovers(layout)

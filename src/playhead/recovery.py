@@ -189,7 +189,7 @@ def fill(home: Home, layout: Layout, progress: Callable[[Iterable[RunFolder]], I
     Returns:
         What could not be read; everything else is indexed.
     """
-    problems: list[Damaged] = []
+    problems = [layout.strays(folder.meta) for folder in layout.run_folders(strayed=True)]
     seen: dict[str, RunFolder] = {}
     reels: dict[str, list[str]] = {}
     for reel_id in layout.replay.reels():

@@ -21,9 +21,10 @@ from playhead.catalog.replay import EpisodeFigures
 from playhead.errors import Damaged, StoreTooNew
 from playhead.home import Home
 from playhead.lanes.arrays.kind import ArrayKind
-from playhead.lanes.arrays.reel import Reel, Span
+from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.rows import TERMINATED, TRUNCATED
 from playhead.lanes.arrays.sealing import episode_id
+from playhead.lanes.arrays.spans import Span
 
 BATCH = 8192  # steps a transaction
 

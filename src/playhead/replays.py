@@ -12,7 +12,7 @@ import numpy as np
 from playhead import disk, layout, strictjson, tape
 from playhead.catalog import replay as catalog_replay
 from playhead.catalog.replay import VIEW_COLUMNS, EpisodeRow
-from playhead.errors import Damaged, NotFound, OutOfRange, ReadOnly, StoreLocked, WrongType
+from playhead.errors import Damaged, NotFound, OutOfRange, StoreLocked, WrongType
 from playhead.home import Home
 from playhead.journal.writer import LOCK_FILE
 from playhead.lanes.arrays import sealing
@@ -41,8 +41,7 @@ def new_reel(
     Raises:
         ReadOnly: The store is open for reading.
     """
-    if home.database.mode != "a":
-        raise ReadOnly(f"the store {home.layout.root} is open for reading; open it with mode='a' to record")
+    home.check_writable("record")
     plain = dict(strictjson.plain(dict(facts or {})))
     for number in count():
         files = home.layout.replay.reel(layout.reel_id_of(run_id, number))

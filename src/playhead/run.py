@@ -15,7 +15,7 @@ from playhead.catalog import points, samples
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.runs import RunRow
 from playhead.claims import Claim
-from playhead.errors import NotFound, ReadOnly, StoreLocked, WrongType
+from playhead.errors import NotFound, StoreLocked, WrongType
 from playhead.home import Home
 from playhead.layout import RunFolder
 
@@ -216,7 +216,8 @@ class Run:
     def logs(self) -> str:
         """Give the text log."""
         try:
-            return self._folder.logs.read_text(encoding="utf-8", errors="replace")
+            with open(disk.open_to_read(self._folder.logs), encoding="utf-8", errors="replace") as file:
+                return file.read()
         except FileNotFoundError:
             return ""
 
@@ -319,7 +320,7 @@ class Run:
 
         A claim names the run until that is done: after a crash in between, the next open does it.
         """
-        self._refuse_read_only()
+        self._home.check_writable()
         try:
             with disk.locked(self._folder.path):
                 claim = Claim.for_editing(self._home.layout, self.id, self._folder)
@@ -333,12 +334,6 @@ class Run:
                 raise
             raise NotFound(f"the run {self.id} is gone: {self.path} was moved or purged") from None
         self.reload()
-
-    def _refuse_read_only(self) -> None:
-        if self._home.database.mode != "a":
-            raise ReadOnly(
-                f"the store {self._home.layout.root} is open for reading; open it with mode='a' to change it"
-            )
 
     def reload(self) -> None:
         """Look the run up again."""
@@ -367,7 +362,7 @@ class Run:
         Raises:
             StoreLocked: It is not in the recycle bin, or is still being recorded.
         """
-        self._refuse_read_only()
+        self._home.check_writable()
         from playhead import replays, traces
 
         if not self._folder.deleted.exists():

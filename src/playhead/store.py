@@ -20,13 +20,14 @@ from playhead.catalog import replay as catalog_replay
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.query import RunQuery
 from playhead.claims import Claim
-from playhead.errors import Closed, Exists, NotAStore, PlayheadError, ReadOnly, StoreLocked, WrongType
+from playhead.errors import Closed, Exists, NotAStore, PlayheadError, StoreLocked, WrongType
 from playhead.home import Home
 from playhead.layout import RunFolder
 from playhead.recording import Options, RunWriter
 from playhead.ref import FrameRef, TraceRef
 from playhead.run import Run
 from playhead.runs import Runs
+from playhead.wording import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -403,8 +404,7 @@ class Store:
 
     def _check_writable(self) -> None:
         self._check()
-        if self.mode != "a":
-            raise ReadOnly(f"the store {self.path} is open for reading; open it with mode='a' to change it")
+        self._home.check_writable()
 
     def close(self) -> None:
         """Give the catalogue back. Closing twice is fine."""
@@ -429,7 +429,7 @@ class Store:
     def __repr__(self) -> str:
         if self._closed:
             return f"<Store {self.path}, closed>"
-        return f"<Store {self.path}, {len(self.runs)} runs, mode {self.mode!r}>"
+        return f"<Store {self.path}, {counted(len(self.runs), 'run')}, mode {self.mode!r}>"
 
 
 def _new_id() -> str:

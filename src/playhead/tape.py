@@ -225,12 +225,26 @@ class Tape:
 
     def abandon(self) -> None:
         """Give the journal back as it is, with what is not written yet lost."""
+        self._stop_now()
+        with self._turn:
+            self._let_go()
+
+    def take_away(self) -> None:
+        """Remove the tape, of which files were made; nobody else may record before that is done."""
+        with self._turn:
+            take_away(self._journal.folder)
+            self._let_go()
+
+    def discard(self) -> None:
+        """Stop, and remove the tape with all that is on it."""
+        self._stop_now()
+        self.take_away()
+
+    def _stop_now(self) -> None:
         self.refuse_in_child()
         self._crew.leave(self)
         if self._is_crew_mine:
             self._crew.abandon()
-        with self._turn:
-            self._let_go()
 
     def _let_go(self) -> None:
         self._is_closed = True
@@ -374,7 +388,10 @@ def hold(folder: disk.StrPath, target: disk.StrPath) -> disk.Appender | None:
 
     Raises:
         StoreLocked: Somebody records on it.
+        Damaged: It is a link, which may lead out of a store of a stranger.
     """
+    if os.path.islink(folder):
+        raise Damaged(folder, "a folder to record into", f"a link to {os.readlink(folder)}", "Remove the link")
     for _ in range(PATIENCE + 1):
         try:
             lock = disk.Appender(Path(folder) / LOCK_FILE)

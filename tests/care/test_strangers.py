@@ -18,6 +18,8 @@ from playhead.care import artifacts, collecting, verify
 from playhead.care.ground import Ground
 from playhead.care.repairing import Repair
 from playhead.care.verifying import look
+from playhead.catalog import glance
+from playhead.cli import logtail
 from playhead.layout import Layout
 from tests.care.test_verifying import change
 from tests.test_recovery import killed_run
@@ -150,7 +152,7 @@ def test_repairing_changes_nothing_behind_a_link(path: Path, tmp_path: Path, pla
             file.write_text("{")
     before = {file: file.read_bytes() for file in elsewhere.rglob("*") if file.is_file()}
     deeds = list(Repair(Layout(path)).mend(verify(path, full=True)))
-    assert any("a place in the store" in deed.left for deed in deeds)
+    assert any("Put what they lead to in their place" in deed.left for deed in deeds)
     assert {file: file.read_bytes() for file in elsewhere.rglob("*") if file.is_file()} == before
 
 
@@ -181,6 +183,117 @@ def test_opening_settles_no_run_behind_a_link(tmp_path: Path, is_run: bool) -> N
     assert before
 
 
+RUN = "pong/dqn/runs/run_a"
+
+
+@pytest.mark.parametrize(
+    ("place", "left"), [(RUN, ["run_b", "run_c"]), ("pong/dqn/runs", ["run_c"]), ("pong/dqn", ["run_c"]), ("pong", [])]
+)
+def test_no_run_is_read_behind_a_link(path: Path, tmp_path: Path, place: str, left: list[str]) -> None:
+    """Was a bug: the folder that a link leads to was indexed, and checked, as a run of the store."""
+    shutil.move(path / place, tmp_path / "elsewhere")
+    (path / place).symlink_to(tmp_path / "elsewhere")
+    assert "run_a" not in [folder.path.name for folder in Layout(path).run_folders()]
+    problems = playhead.rebuild(path)
+    assert f"{RUN}/meta.json" in {os.path.relpath(problem.path, path) for problem in problems}
+    with playhead.open(path) as store:
+        assert sorted(run.id for run in store.runs) == left
+    told = [finding for finding in verify(path) if finding.path == path / RUN / "meta.json"]
+    assert ["links that lead to" in finding.found for finding in told] == [True]
+
+
+def test_a_link_within_the_store_is_no_second_run(path: Path) -> None:
+    (path / "pong/dqn/runs/again").symlink_to("run_a")
+    (problem,) = playhead.rebuild(path)
+    assert "run_a" in problem.found
+    with playhead.open(path) as store:
+        assert sorted(run.id for run in store.runs) == ["run_a", "run_b", "run_c"]
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm", "-journal"])
+def test_a_catalogue_that_is_a_link_is_refused_and_made_anew(path: Path, tmp_path: Path, suffix: str) -> None:
+    """Was a bug: SQLite followed it, and wrote there."""
+    victim, file = tmp_path / "victim", path / f"playhead.db{suffix}"
+    if suffix:
+        victim.write_bytes(b"years of work")
+    else:
+        shutil.move(file, victim)
+    file.unlink(missing_ok=True)
+    file.symlink_to(victim)
+    before = victim.read_bytes()
+    for mode in "ar":
+        with pytest.raises(playhead.Damaged, match=r"a link to .*victim.*playhead rebuild"):
+            playhead.open(path, mode=mode)
+    assert glance.projects(path / "playhead.db") == []
+    told = [finding for finding in verify(path) if finding.path == file]
+    assert [finding.found for finding in told] == [f"a link to {victim}"]
+    assert playhead.rebuild(path) == []
+    with playhead.open(path) as store:
+        assert len(store.runs) == 3
+    assert victim.read_bytes() == before
+
+
+@pytest.mark.parametrize("place", ["s/playhead.db", "s/p/n/runs/r/meta.json"])
+def test_a_store_whose_folder_is_a_link_has_its_catalogue_and_runs(tmp_path: Path, place: str) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "s").symlink_to("far")
+    with playhead.open(tmp_path / "s") as store, store.run("p", "n", run_id="r", environment=False) as run:
+        run.log({"a": 1})
+    assert (tmp_path / place).exists()
+    assert playhead.rebuild(tmp_path / "s") == []
+    with playhead.open(tmp_path / "s", mode="r") as store:
+        assert [run.id for run in store.runs] == ["r"]
+    assert not [finding for finding in verify(tmp_path / "s", full=True) if not finding.is_harmless]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        *(f"{RUN}/{name}" for name in ("events.jsonl", "logs.txt", "meta.json", "status.json", "checksums.json")),
+        ".recording/run_a.1.json",
+        "playhead.db",
+        "replay/run_a.h5",
+        "replay/run_b.journal/000000.seg",
+        "episodes/teleop/000000000000/000000000000/.recording/000000.seg",
+        "episodes/teleop/000000000000/000000000001/camera.mp4",
+        "episodes/teleop/000000000000/000000000001/camera.frames.parquet",
+        "episodes/teleop/000000000000/000000000001/joint.parquet",
+    ],
+)
+@pytest.mark.filterwarnings("ignore:a run could not be recovered")
+def test_a_pipe_in_place_of_a_file_of_a_run_makes_nobody_wait(path: Path, place: str) -> None:
+    (path / place).parent.mkdir(exist_ok=True)
+    assert place.startswith(".recording") or (path / place).is_file()
+    (path / place).unlink(missing_ok=True)
+    os.mkfifo(path / place)
+    with in_time():
+        found = list(verify(path, full=True))
+        rebuild_problems = playhead.rebuild(path)
+        with playhead.open(path) as store:
+            for run in store.runs:
+                for call in (run.logs, run.summary, lambda run=run: run.config):
+                    with contextlib.suppress(playhead.Damaged):
+                        call()
+            with contextlib.suppress(playhead.Damaged):
+                logtail.last_lines(path / RUN / "logs.txt", 5)
+    assert rebuild_problems or not place.endswith(("events.jsonl", "meta.json", "status.json"))
+    assert place.startswith(".recording") or any(finding.path == path / place for finding in found)
+
+
+@contextlib.contextmanager
+def in_time() -> Iterator[None]:
+    def waited_too_long(*_: object) -> None:
+        raise AssertionError("it waits for a pipe")
+
+    before = signal.signal(signal.SIGALRM, waited_too_long)
+    signal.alarm(20)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
 @pytest.mark.parametrize(
     "place",
     [
@@ -197,13 +310,7 @@ def test_a_pipe_makes_nobody_wait(store_path: Path, tmp_path: Path, place: str) 
     (store_path / place).parent.mkdir(exist_ok=True)
     (store_path / place).unlink(missing_ok=True)
     os.mkfifo(store_path / place)
-
-    def waited_too_long(*_: object) -> None:
-        raise AssertionError("it waits for a pipe")
-
-    before = signal.signal(signal.SIGALRM, waited_too_long)
-    signal.alarm(20)
-    try:
+    with in_time():
         found = list(verify(store_path, full=True))
         list(Repair(Layout(store_path)).mend(found))
         with playhead.open(store_path) as store:
@@ -211,9 +318,6 @@ def test_a_pipe_makes_nobody_wait(store_path: Path, tmp_path: Path, place: str) 
             assert [row.name for row in store.artifacts] == ["policy"]
             with contextlib.suppress(playhead.Damaged):
                 store.artifacts.save("policy", tmp_path / "src")
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
     assert found or place.endswith(".lock")
 
 

@@ -178,16 +178,22 @@ def test_values_that_differ_by_their_type_alone_are_cast(store: playhead.Store) 
     assert episode["action"][:].values.dtype == np.int32
 
 
-def test_a_reward_that_is_no_number_is_refused(store: playhead.Store) -> None:
+@pytest.mark.parametrize(
+    ("reward", "said"),
+    [(None, "not None"), ("x", "not 'x'"), (10**400, "too large")],
+    ids=["none", "text", "too large"],
+)
+def test_a_reward_that_is_no_number_is_refused(store: playhead.Store, reward: Any, said: str) -> None:
     class Unpaid(Scripted):
         def step(self, action: Any) -> Any:
             seen, _, *rest = super().step(action)
-            return seen, None, *rest
+            return seen, reward, *rest
 
     with store.run("odd", "reward", environment=False) as run, Recorder(Unpaid(LINE, TWO, line(0, 1)), run) as env:
         env.reset()
-        with pytest.raises(WrongType, match="not None"):
+        with pytest.raises(WrongType, match=said):
             env.step(0)
+    assert np.isnan(run.episodes[0]["reward"].values).tolist() == [True]
 
 
 @pytest.mark.parametrize("ends", [3, 99])

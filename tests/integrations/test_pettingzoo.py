@@ -416,3 +416,70 @@ def test_frames_that_cannot_be_rendered_are_refused(store: playhead.Store) -> No
     env.render_mode = None
     with store.run("meeting", "wrong") as run, pytest.raises(WrongType, match="rgb_array"):
         ParallelRecorder(env, run, frames="render")
+
+
+UNPAID = [None, "three", 10**400, [1.0, 2.0]]
+
+
+@pytest.mark.parametrize("unpaid", UNPAID, ids=["none", "text", "too large", "list"])
+def test_a_step_without_a_reward_was_taken_all_the_same(store: playhead.Store, unpaid: Any) -> None:
+    """Was a bug: that agent's step, and those of the agents behind it, were lost."""
+
+    class SometimesUnpaid(Meeting):
+        def step(self, actions: dict[str, int]) -> tuple[dict, dict, dict, dict, dict]:
+            seen, rewards, *rest = super().step(actions)
+            return seen, rewards | ({"ann": unpaid} if self.now == 2 else {}), *rest
+
+    with store.run("meeting", "unpaid", environment=False) as run:
+        env = ParallelRecorder(SometimesUnpaid(GOING), run)
+        env.reset()
+        env.step({"ann": 0, "bob": 0})
+        with pytest.raises(WrongType, match="recorded as NaN"):
+            env.step({"ann": 1, "bob": 1, "cid": 1})
+        env.step({"ann": 2, "cid": 2})
+        env.step({"ann": 3})
+        env.close()
+    (episode,) = run.episodes
+    assert (episode.length, episode.how) == (8, "truncated")
+    assert np.array_equal(episode["ann.reward"].values, [1, np.nan, 3, 4], equal_nan=True)
+    assert episode["bob.reward"].values.tolist() == pytest.approx([1.1, 2.1])
+    assert episode["bob.terminated"].values.tolist() == [False, True]
+    assert episode["ann.observation"].values.tolist() == [[0, 0], [10, 10], [20, 20], [30, 30]]
+
+
+@pytest.mark.parametrize("unpaid", UNPAID, ids=["none", "text", "too large", "list"])
+def test_a_turn_without_a_reward_was_taken_all_the_same(store: playhead.Store, unpaid: Any) -> None:
+    class SometimesUnpaid(Table):
+        def last(self, observe: bool = True) -> Any:
+            seen, reward, *rest = super().last(observe)
+            return seen, unpaid if self.now == 3 else reward, *rest
+
+    with store.run("table", "unpaid", environment=False) as run:
+        env = AECRecorder(SometimesUnpaid(["ann", "bob", "dealer"]), run)
+        env.reset()
+        told = []
+        for number in range(7):
+            try:
+                env.step(number)
+            except WrongType as error:
+                told.append((number, str(error)))
+        env.close()
+    assert [number for number, _ in told] == [2]
+    assert "recorded as NaN" in told[0][1]
+    (episode,) = run.episodes
+    assert episode.steps["step"].tolist() == list(range(7))
+    assert np.array_equal(episode["ann.reward"].values, [np.nan, 3, 1], equal_nan=True)
+    assert episode["bob.reward"].values.tolist() == [3, 3]
+
+
+def test_a_reward_of_nan_is_a_reward(store: playhead.Store) -> None:
+    class Lost(Meeting):
+        def step(self, actions: dict[str, int]) -> tuple[dict, dict, dict, dict, dict]:
+            seen, rewards, *rest = super().step(actions)
+            return seen, dict.fromkeys(rewards, np.nan), *rest
+
+    with store.run("meeting", "nan", environment=False) as run:
+        env = ParallelRecorder(Lost(GOING), run)
+        play(env)
+        env.close()
+    assert np.isnan(run.episodes[0]["ann.reward"].values).all()

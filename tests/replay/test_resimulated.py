@@ -15,7 +15,7 @@ from playhead.check import verify_replay
 from playhead.errors import Damaged, Diverged, NotFound, PlayheadError, WrongType
 from playhead.integrations.gymnasium import Recorder, resimulate
 from playhead.lanes.arrays.kind import KEYFRAMES
-from playhead.replay import ReplayReader, Resimulation
+from playhead.replay import ReplayReader, Resimulation, takes
 from tests.simulators.playing import GAMES, Maze, assert_same, assert_seeks, game, play, record, stacked
 
 Store = playhead.Store
@@ -223,6 +223,98 @@ def test_facts_that_are_nonsense_are_an_error_of_ours(store: Store, monkeypatch:
         monkeypatch.setitem(episode.reel.facts, "resimulated", sound | change)
         with pytest.raises(PlayheadError):
             episode["frame"][5]
+
+
+NESTED: dict[str, Any] = {"type": "Discrete", "n": 6, "start": 0, "dtype": "int64", "array": "actions"}
+for _ in range(400):
+    NESTED = {"type": "Tuple", "spaces": [NESTED]}
+
+NONSENSE = [
+    None,
+    5,
+    [],
+    {},
+    {"type": "Box"},
+    {"type": "Dict", "spaces": 5},
+    {"type": "Tuple", "spaces": ["x"]},
+    {"type": "Discrete", "array": None, "dtype": "int64"},
+    {"type": "Discrete", "array": "actions", "dtype": "O"},
+    {"type": "Box", "array": None, "dtype": "uint8", "shape": [1 << 40]},
+    {"type": "Box", "array": [], "dtype": "uint8", "shape": [1]},
+    {"type": "Dict", "spaces": {"x": {"type": "Box", "array": "observations", "dtype": "uint8", "shape": [1]}}},
+    NESTED,
+]
+
+
+@pytest.mark.parametrize("fact", ["action_space", "observation_space"])
+def test_a_reel_without_sound_spaces_is_damaged_and_named(
+    store: Store, monkeypatch: pytest.MonkeyPatch, fact: str
+) -> None:
+    """Was a bug: a KeyError, or whatever came of reading on."""
+    with store.run("atari", "pong", environment=False) as run:
+        record(run, game("Pong"), 20)
+    files = run.episodes[0].reel.files
+
+    def asked(change: Any) -> Any:
+        episode = playhead.replay.open_episode(files.folder, run.id, 0)
+        facts = episode.reel.facts
+        monkeypatch.setitem(facts, fact, change)
+        if change is None:
+            monkeypatch.delitem(facts, fact)
+        return episode["frame"][5]
+
+    for change in NONSENSE:
+        if fact == "action_space" and change == NONSENSE[-2]:
+            continue  # actions that the environment itself refuses
+        with pytest.raises(Damaged) as caught:
+            asked(change)
+        assert str(files.file) in str(caught.value), change
+
+
+@pytest.mark.parametrize("wrappers", [None, 5, "ab", [5], [[]], [["a", {}, 1]], {"a": 1}])
+def test_a_reel_without_sound_wrappers_is_damaged_and_named(
+    maze: Any, monkeypatch: pytest.MonkeyPatch, wrappers: Any
+) -> None:
+    """Was a bug: a KeyError where the reader gives the environment, so that nothing else looks at them."""
+    run, _ = maze
+    episode = resimulate(run.episodes[0], Maze)
+    sound = {name: value for name, value in episode.reel.facts["resimulated"].items() if name != "wrappers"}
+    change = sound if wrappers is None else sound | {"wrappers": wrappers}
+    monkeypatch.setitem(episode.reel.facts, "resimulated", change)
+    with pytest.raises(Damaged, match=r"how the environment is made"):
+        episode["frame"][5]
+
+
+@pytest.mark.parametrize(
+    ("array", "change"),
+    [
+        ("states", 5),
+        ("states", {}),
+        ("states", {"back": 1, "short": {}}),
+        ("states", {"back": "x", "short": {}}),
+        ("states", {"simulator": 5, "layers": 5}),
+        ("starts", 5),
+        ("starts", {}),
+        ("starts", {"samples": 5, "held": []}),
+        ("starts", {"samples": {"frames": 5}, "held": []}),
+        ("starts", {"samples": {"other": np.zeros(3)}, "held": []}),
+        ("starts", {"samples": {}, "held": 5}),
+    ],
+)
+def test_a_state_that_is_none_is_damaged_and_named(
+    maze: Any, monkeypatch: pytest.MonkeyPatch, array: str, change: Any
+) -> None:
+    run, _ = maze
+    episode = resimulate(run.episodes[0], Maze)
+    read = type(episode.reel).read
+
+    def hostile(reel: Any, name: str, *arguments: Any, **more: Any) -> Any:
+        return [takes.packed(change, None)] if name == array else read(reel, name, *arguments, **more)
+
+    monkeypatch.setattr(type(episode.reel), "read", hostile)
+    with pytest.raises(Damaged) as caught:
+        episode["frame"][0 if array == "starts" and change != {"samples": {}, "held": 5} else 5]
+    assert str(episode.reel.files.file) in str(caught.value)
 
 
 def test_a_state_that_outgrows_its_room_is_left_out_and_told(store: Store) -> None:

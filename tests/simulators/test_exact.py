@@ -16,7 +16,7 @@ from playhead.lanes.keyframes import tree
 from playhead.simulators import find
 from playhead.simulators.making import started
 from tests.simulators.playing import Maze, game
-from tests.simulators.rendering import CANNOT
+from tests.simulators.rendering import CANNOT, STEPS
 
 ROOT = Path(__file__).parents[2]
 CLASSIC = ("CartPole-v1", "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1")
@@ -72,7 +72,7 @@ def test_pictures_of_mujoco(tmp_path: Path) -> None:
         environment = os.environ | {"MUJOCO_GL": way, "PYTHONPATH": str(ROOT)}
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         if done.returncode == 0:
-            assert "40 steps in" in done.stdout
+            assert f"{STEPS} steps in" in done.stdout
             return
         assert done.returncode == CANNOT, done.stdout + done.stderr
         tried[way] = done.stdout.strip()[-100:]

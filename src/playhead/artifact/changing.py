@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from playhead import clock, disk, facts, strictjson
 from playhead.artifact import index, recalling, walking
-from playhead.errors import Damaged, NotFound, ReadOnly, WrongType
+from playhead.errors import Damaged, NotFound, WrongType
 from playhead.home import Home
 from playhead.lanes.files import sharing
 from playhead.lanes.files.manifest import DELETED, LATEST, READY, Manifest, Metadata, VersionEntry, Versions
@@ -143,8 +143,7 @@ def _change(
     home: Home, folder: ArtifactFolder, number: int, change: Change, then: Callable[[], None] = lambda: None
 ) -> Versions:
     """Change what `versions.json` says of a version, and do something more before others may change it."""
-    if home.database.mode != "a":
-        raise ReadOnly(f"the store {home.layout.root} is open for reading; open it with mode='a' to change it")
+    home.check_writable()
     home.layout.check_holds(folder.version(number).metadata)
     with disk.locked(folder.lock, make=True):
         versions = Versions.load(folder)

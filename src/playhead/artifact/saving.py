@@ -14,7 +14,7 @@ from playhead.artifact.recalling import Recalled
 from playhead.artifact.version import ArtifactVersion
 from playhead.catalog import known_files
 from playhead.catalog.known_files import Stamp
-from playhead.errors import Damaged, Empty, ReadOnly
+from playhead.errors import Damaged, Empty
 from playhead.home import Home
 from playhead.lanes.files import sharing, typed
 from playhead.lanes.files.intake import Intake
@@ -73,8 +73,7 @@ def save(
         WrongType: There is something that cannot be saved; the message says why.
         Damaged: A file changed while it was read.
     """
-    if home.database.mode != "a":
-        raise ReadOnly(f"the store {home.layout.root} is open for reading; open it with mode='a' to save artifacts")
+    home.check_writable("save artifacts")
     words = [check_alias(alias) for alias in ([aliases] if isinstance(aliases, str) else aliases)]
     tree = draft.gather()
     if not len(tree) and not draft.references:

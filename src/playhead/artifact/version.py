@@ -18,6 +18,7 @@ from playhead.lanes.files.manifest import DELETED, FileEntry, Manifest, Metadata
 from playhead.lanes.files.pool import Pool
 from playhead.layout import ArtifactFolder, VersionFolder
 from playhead.progress import watching
+from playhead.wording import counted
 
 if TYPE_CHECKING:
     import os
@@ -347,11 +348,11 @@ class ArtifactVersion:
             [markup.text(entry.path), markup.soft(f"{entry.size:,} bytes"), markup.soft(entry.sha256[:12])]
             for entry in self.manifest.files[:20]
         ]
-        about = [f"{self.num_files:,} files", f"{self.size:,} bytes", *self.aliases, *self.tags]
+        about = [counted(self.num_files, "file"), f"{self.size:,} bytes", *self.aliases, *self.tags]
         return markup.block(
             self.ref, markup.line(*map(markup.soft, about)), markup.facts(self.metadata), markup.table(rows)
         )
 
     def __repr__(self) -> str:
         words = f" ({', '.join(self.aliases)})" if self.aliases else ""
-        return f"<ArtifactVersion {self.ref}{words}, {self.num_files} files, {self.size:,} bytes>"
+        return f"<ArtifactVersion {self.ref}{words}, {counted(self.num_files, 'file')}, {self.size:,} bytes>"

@@ -176,7 +176,7 @@ def _remove(path: Path) -> None:
 
 def _journals(layout: Layout, older_than: float) -> Iterator[Garbage]:
     """Walk over the journals of runs that are gone, folder and claims and all."""
-    runs = {folder.path.name for folder in layout.run_folders()}
+    runs = layout.run_ids()
     for reel_id in layout.replay.reels():
         journal = layout.replay.reel(reel_id).journal
         if not journal.is_dir() or journal.is_symlink() or run_of_reel(reel_id) in runs:
@@ -193,7 +193,7 @@ def _remove_journal(layout: Layout, found: Garbage) -> bool:
     """Remove a journal, as who would record it: its run may have come back."""
     with contextlib.suppress(FileNotFoundError), disk.locked(found.path / LOCK_FILE, wait=False, make=True) as mine:
         reel_id = found.path.stem
-        is_back = any(folder.path.name == run_of_reel(reel_id) for folder in layout.run_folders())
+        is_back = run_of_reel(reel_id) in layout.run_ids()
         if mine and not is_back and not claims.of_run(layout, run_of_reel(reel_id)):
             _remove(found.path)
             return True

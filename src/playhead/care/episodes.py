@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from playhead import episode_index, facts, tape
+from playhead import disk, episode_index, facts, tape
 from playhead.care import journals
 from playhead.care.finding import DAMAGE, NOTE, QUARANTINE, REBUILD, WARNING, Finding, Thing, of_damage
 from playhead.care.ground import Ground
@@ -66,7 +66,7 @@ def _quickly(ground: Ground, folder: EpisodeFolder) -> Iterator[Finding]:
         return
     for signal, is_video in signals.items():
         for path in (folder.video(signal), folder.frames(signal)) if is_video else (folder.vector(signal),):
-            with path.open("rb") as file:
+            with open(disk.open_to_read(path), "rb") as file:
                 head, size = file.read(8), file.seek(0, os.SEEK_END)
                 file.seek(max(0, size - 4))
                 tail = file.read()

@@ -88,7 +88,7 @@ class Ground:
     @cached_property
     def run_ids(self) -> set[str]:
         """The runs that have a folder."""
-        return {folder.path.name for folder in self.layout.run_folders()}
+        return self.layout.run_ids()
 
     def is_claimed(self, run_id: str) -> bool:
         """Tell whether a run is being recorded or edited, or waits for what the next open does about a crash."""

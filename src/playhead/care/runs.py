@@ -22,6 +22,12 @@ def things(ground: Ground) -> Iterator[Thing]:
     """Tell of every run."""
     for folder in ground.layout.run_folders():
         yield Thing(LANE, ground.layout.relative(folder.path), partial(check, ground, folder))
+    for folder in ground.layout.run_folders(strayed=True):
+        yield Thing(LANE, ground.layout.relative(folder.path), partial(_tell_strayed, ground, folder))
+
+
+def _tell_strayed(ground: Ground, folder: RunFolder, _full: bool) -> Iterator[Finding]:
+    yield of_damage(LANE, ground.layout.strays(folder.meta))
 
 
 def check(ground: Ground, folder: RunFolder, full: bool) -> Iterator[Finding]:

@@ -18,6 +18,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from playhead.catalog import migrations, schema
+from playhead.catalog.files import check_files, remedy
 from playhead.catalog.meaning import meaning
 from playhead.errors import Damaged, NotAStore, PlayheadError, ReadOnly
 
@@ -67,7 +68,12 @@ class Database:
         self._mapped = size
 
     def connect(self) -> sqlite3.Connection:
-        """Open a bare connection, without pool or settings."""
+        """Open a bare connection, without pool or settings.
+
+        Raises:
+            Damaged: The file, or one that SQLite keeps beside it, is a link, pipe or device.
+        """
+        check_files(self.path)
         query = {"a": "mode=rwc", "r": "mode=ro", "immutable": "mode=ro&immutable=1"}[self.mode]
         return sqlite3.connect(
             f"file:{quote(str(self.path))}?{query}",
@@ -150,7 +156,7 @@ class Database:
             yield self._batch
             return
         if self.mode != "a":
-            raise ReadOnly(f"the store {self.path.parent} is open for reading; open it with mode='a' to change it")
+            raise ReadOnly.of_store(self.path.parent)
         with self._turn, self._meaning(), self._engine.connect() as connection:
             with connection.execution_options(write=True).begin():
                 yield connection
@@ -183,10 +189,7 @@ class Database:
 
     def damaged(self, found: str) -> Damaged:
         """Make the error of a catalogue that is not what was written."""
-        return Damaged(self.path, "the tables of this version", found, self._remedy())
-
-    def _remedy(self) -> str:
-        return f"The runs are safe in their folders. Run: playhead rebuild --store {self.path.parent}"
+        return Damaged(self.path, "the tables of this version", found, remedy(self.path))
 
     def explain(self, error: BaseException | None) -> PlayheadError | OSError | None:
         """Say what an error of SQLite means here; None for one that is a mistake of ours."""
@@ -199,7 +202,7 @@ class Database:
         return meaning(self.path, error, self._no_database, busy_seconds=BUSY_SECONDS, remedy=to_read)
 
     def _no_database(self, found: str) -> Damaged:
-        return Damaged(self.path, "an SQLite database", found, self._remedy())
+        return Damaged(self.path, "an SQLite database", found, remedy(self.path))
 
     def checkpoint(self) -> None:
         """Move the write-ahead log into the database, as far as readers allow."""

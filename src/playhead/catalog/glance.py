@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from playhead.catalog.files import check_files
+from playhead.errors import Damaged
+
 _RUNS = """
     SELECT id, project, name, status FROM runs
     WHERE id >= :begun AND substr(id, 1, length(:begun)) = :begun AND (deleted_at IS NOT NULL) = :deleted
@@ -48,6 +51,10 @@ def projects(database: Path) -> list[str]:
 
 
 def _rows(database: Path, query: str, values: dict[str, Any]) -> list[Any]:
+    try:
+        check_files(database)
+    except Damaged:
+        return []
     # On a medium that cannot be written, SQLite opens only what it is told never changes.
     for access in ("mode=ro", "mode=ro&immutable=1"):
         try:

@@ -50,7 +50,19 @@ def add_known_folders(connection: Connection) -> None:
     schema.known_folders.create(connection)
 
 
-STEPS: tuple[Step, ...] = (add_episode_folders, add_replay, add_artifacts, add_known_folders)
+def keep_digits_of_infos(connection: Connection) -> None:
+    """Let numbers in the infos of `steps` be those that were recorded."""
+    connection.execute(text("DROP VIEW steps"))
+    connection.execute(text(f"CREATE VIEW steps AS {schema.VIEWS['steps']}"))
+
+
+STEPS: tuple[Step, ...] = (
+    add_episode_folders,
+    add_replay,
+    add_artifacts,
+    add_known_folders,
+    keep_digits_of_infos,
+)
 
 
 def is_new(connection: Connection) -> bool:

@@ -314,6 +314,9 @@ migrations = Table(
     Column("applied_at", REAL, nullable=False),
 )
 
+# SQLite writes a number that is no small integer with 15 digits, which is another number. Where several values are
+# taken out of a JSON text at once, they stay as they are written there: so in `steps` a number is taken out together
+# with one that is not there, `[0.30000000000000004,null]`, and what is not of the number is cut off.
 VIEWS = {
     # The name and columns under which other programs know runs.
     "experiments": """
@@ -338,9 +341,11 @@ VIEWS = {
                CASE WHEN s.flags & 4 THEN 'h5://' || reels.id || '/frames/' || (e.first + s.place) END AS frame_ref,
                CASE WHEN s.flags & 8 THEN 'h5://' || reels.id || '/observations/' || (e.first + s.place) END AS obs_ref,
                CASE WHEN s.shape IS NULL THEN s.info ELSE (
-                   SELECT json_group_object(name.value, CASE value.type
-                       WHEN 'object' THEN json(value.value) WHEN 'array' THEN json(value.value)
-                       WHEN 'true' THEN json('true') WHEN 'false' THEN json('false') ELSE value.value END)
+                   SELECT json_group_object(name.value, CASE
+                       WHEN typeof(value.value) = 'real'
+                       THEN json(trim(json_extract(s.info, value.fullkey, '$.none'), '[,nul]'))
+                       WHEN value.type IN ('object', 'array') THEN json(value.value)
+                       WHEN value.type IN ('true', 'false') THEN json(value.type) ELSE value.value END)
                    FROM json_each((SELECT names FROM info_shapes WHERE key = s.shape)) AS name
                    JOIN json_each(s.info) AS value ON value.key = name.key) END AS info,
                strftime('%Y-%m-%dT%H:%M:%f', (e.began_ns + s.ts) / 1e9, 'unixepoch') AS timestamp,

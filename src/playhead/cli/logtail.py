@@ -6,13 +6,15 @@ import shutil
 import sys
 from pathlib import Path
 
+from playhead import disk
+
 _BLOCK = 1 << 16
 
 
 def last_lines(path: Path, count: int) -> list[str]:
     """Give the last lines of a log; none where there is no log."""
     try:
-        with path.open("rb") as file:
+        with open(disk.open_to_read(path), "rb") as file:
             position = file.seek(0, 2)
             tail = b""
             while position and tail.count(b"\n") <= count:
@@ -28,7 +30,7 @@ def last_lines(path: Path, count: int) -> list[str]:
 def print_all(path: Path) -> None:
     """Copy a log to stdout as it is."""
     try:
-        with path.open("rb") as file:
+        with open(disk.open_to_read(path), "rb") as file:
             shutil.copyfileobj(file, sys.stdout.buffer)
     except FileNotFoundError:
         return

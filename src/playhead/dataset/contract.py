@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from playhead.episode import Episode, EpisodeWriter
 from playhead.errors import BadKey
 from playhead.signal import keys
+from playhead.wording import counted
 
 
 class Dataset(Sequence[Episode], ABC):
@@ -92,7 +93,7 @@ class Dataset(Sequence[Episode], ABC):
         return self if other == 0 else NotImplemented  # sum(datasets) begins with 0
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}, {len(self)} episodes>"
+        return f"<{type(self).__name__}, {counted(len(self), 'episode')}>"
 
 
 class DatasetWriter(ABC):

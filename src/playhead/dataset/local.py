@@ -14,6 +14,7 @@ from playhead.episode import DiskEpisode, DiskEpisodeWriter, Unfinished
 from playhead.episode.writer import ABORTED
 from playhead.errors import Exists, NotFound
 from playhead.layout import DatasetFolder
+from playhead.wording import counted
 
 
 class LocalDataset(Dataset):
@@ -69,7 +70,7 @@ class LocalDataset(Dataset):
 
     def __repr__(self) -> str:
         more = f", {len(self._unfinished)} unfinished" if self._unfinished else ""
-        return f"<{type(self).__name__} {os.fspath(self.path)}, {len(self)} episodes{more}>"
+        return f"<{type(self).__name__} {os.fspath(self.path)}, {counted(len(self), 'episode')}{more}>"
 
 
 class LocalDatasetWriter(DatasetWriter):

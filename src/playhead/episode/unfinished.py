@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +68,11 @@ class Unfinished:
             NotFound: Nothing was recorded, as other programs leave it.
             Damaged: What was recorded cannot be read; it is left as it is.
         """
-        if tape.is_recorded(self._folder.tape, patience=tape.PATIENCE):
-            raise StoreLocked(f"the episode {self.path} is still being recorded; close its writer first")
-        self._check_there()
-        if not self._folder.tape.exists() and not self._folder.signals() and not self.meta:
-            raise NotFound(f"nothing was recorded of the episode {self.path} before it was cut short; discard() it")
-        seal(self._folder, finished=True, salvage=salvage)
+        with self._held("close its writer first"):  # until it is sealed: nobody else recovers it too
+            self._check_there()
+            if not self._folder.tape.exists() and not self._folder.signals() and not self.meta:
+                raise NotFound(f"nothing was recorded of the episode {self.path} before it was cut short; discard() it")
+            seal(self._folder, finished=True, salvage=salvage)
         return DiskEpisode(self.path)
 
     def discard(self) -> None:
@@ -82,14 +82,23 @@ class Unfinished:
             StoreLocked: It is still being recorded.
             NotFound: It was removed before.
         """
-        if tape.is_recorded(self._folder.tape, patience=tape.PATIENCE):
-            raise StoreLocked(f"the episode {self.path} is still being recorded; abort its writer")
-        self._check_there()
-        if self._folder.is_numbered():
-            disk.make_folders(self._folder.tombstone)
-        hidden = disk.temporary_beside(self.path)
-        disk.rename(self.path, hidden)
-        disk.remove_tree(hidden)
+        with self._held("abort its writer"):
+            self._check_there()
+            if self._folder.is_numbered():
+                disk.make_folders(self._folder.tombstone)
+            hidden = disk.temporary_beside(self.path)
+            disk.rename(self.path, hidden)
+            disk.remove_tree(hidden)
+
+    @contextlib.contextmanager
+    def _held(self, remedy: str) -> Iterator[None]:
+        """Hold the tape, where there is one, so that nobody else does anything with it."""
+        try:
+            held = tape.hold(self._folder.tape, self.path)
+        except StoreLocked:
+            raise StoreLocked(f"the episode {self.path} is still being recorded; {remedy}") from None
+        with contextlib.nullcontext() if held is None else contextlib.closing(held):
+            yield
 
     def _check_there(self) -> None:
         if not self.path.is_dir():

@@ -174,8 +174,9 @@ class DiskEpisodeWriter(EpisodeWriter):
             self._end(UNFINISHED)
 
     def _end(self, outcome: str) -> None:
-        self._tape.close()
+        self._tape.finish()
         seal(self._folder, finished=outcome == FINISHED)
+        self._tape.take_away()
         self._stop(outcome)
 
     def _stop(self, outcome: str) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from playhead import disk, strictjson
 from playhead.episode import Episode
 from playhead.errors import WrongType
-from playhead.export.chosen import check_target, choose, file_name, is_video
+from playhead.export.chosen import check_target, choose, file_name, is_video, new_file
 from playhead.signal import Signal
 
 _BLOCK_BYTES = 1 << 26
@@ -52,16 +52,11 @@ def to_npz(
     chosen = {
         name: signal for name, signal in choose(episode, wanted).items() if video or wanted or not is_video(signal)
     }
-    draft = disk.Draft(path)
-    try:
-        with zipfile.ZipFile(draft, "w", allowZip64=True) as archive:
-            _put(archive, "static", np.array(strictjson.encode(strictjson.plain(episode.static)).decode()))
-            for name, signal in chosen.items():
-                _put(archive, f"timestamps/{file_name(name)}", signal.timestamps)
-                _put_values(archive, name, signal)
-        draft.commit()
-    finally:
-        draft.discard()
+    with new_file(path) as draft, zipfile.ZipFile(draft, "w", allowZip64=True) as archive:
+        _put(archive, "static", np.array(strictjson.encode(strictjson.plain(episode.static)).decode()))
+        for name, signal in chosen.items():
+            _put(archive, f"timestamps/{file_name(name)}", signal.timestamps)
+            _put_values(archive, name, signal)
     return list(chosen)
 
 

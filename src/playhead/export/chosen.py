@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def is_video(signal: Signal[Any]) -> bool:
 
 
 def check_target(target: disk.StrPath, *, force: bool) -> Path:
-    """Make the folder of a new file.
+    """See that a file may be written; nothing is made before all else is checked too.
 
     Raises:
         Exists: The file is there, and may not be replaced.
@@ -62,8 +63,29 @@ def check_target(target: disk.StrPath, *, force: bool) -> Path:
         raise Exists(f"{path} is a folder; name a file in it")
     if path.exists() and not force:
         raise Exists(f"{path} exists; choose another name, or replace it with force=True (--force)")
-    disk.make_folders(path.parent)
     return path
+
+
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[disk.Draft]:
+    """Write a file, which appears whole at the end, and make the folders above it; where that fails, all is as it was.
+
+    Args:
+        path: What `check_target` gave.
+    """
+    missing = [folder for folder in path.parents if not folder.exists()]
+    try:
+        disk.make_folders(path.parent)
+        draft = disk.Draft(path)
+        try:
+            yield draft
+            draft.commit()
+        finally:
+            draft.discard()
+    except BaseException:
+        for folder in missing:
+            disk.remove_empty(folder)
+        raise
 
 
 def regular_times(signals: dict[str, Signal[Any]], rate: float) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from playhead import disk, strictjson
 from playhead.episode import Episode
 from playhead.errors import Empty, WrongType
-from playhead.export.chosen import check_target, choose, is_video, regular_times
+from playhead.export.chosen import check_target, choose, is_video, new_file, regular_times
 from playhead.sampling import sample
 from playhead.signal import Signal
 
@@ -53,12 +53,8 @@ def to_csv(
     path = check_target(target, force=force)
     chosen = _tabular(episode, signals, rules)
     table = _long(chosen) if rate is None else _aligned(chosen, rate, rules, flat=True)
-    draft = disk.Draft(path)
-    try:
+    with new_file(path) as draft:
         _write_csv(draft, table)
-        draft.commit()
-    finally:
-        draft.discard()
     return int(table.num_rows)
 
 
@@ -94,12 +90,8 @@ def to_parquet(
     path = check_target(target, force=force)
     chosen = _tabular(episode, signals, rules)
     table = _long(chosen) if rate is None else _aligned(chosen, rate, rules, flat=False)
-    draft = disk.Draft(path)
-    try:
+    with new_file(path) as draft:
         pq.write_table(table, draft, write_page_checksum=True)
-        draft.commit()
-    finally:
-        draft.discard()
     return int(table.num_rows)
 
 

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
 
+from playhead import disk
 from playhead.errors import Damaged, NotFound, StoreTooNew
 
 VERSION = 1
@@ -134,7 +135,7 @@ class Segment:
     def __init__(self, folder: Path, number: int) -> None:
         self.number = number
         self.path = path_of(folder, number)
-        self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        self._fd = disk.open_to_read(self.path)
 
     def close(self) -> None:
         """Give the file back."""

@@ -169,11 +169,26 @@ class Layout:
             Damaged: Links lead out of the store to it.
         """
         if not self.holds(path):
-            found = f"links that lead to {os.path.realpath(path.parent)}"
-            raise Damaged(path, f"a place in the store {self.root}", found, "Put what they lead to in their place")
+            raise self.strays(path)
 
-    def run_folders(self) -> Iterator[RunFolder]:
-        """Walk over the folders of all runs, found by their `meta.json`."""
+    def strays(self, path: Path) -> Damaged:
+        """Make the error of a file or folder that links lead out of the store to."""
+        found = f"links that lead to {os.path.realpath(path.parent)}"
+        return Damaged(path, f"a place in the store {self.root}", found, "Put what they lead to in their place")
+
+    def run_folders(self, *, strayed: bool = False) -> Iterator[RunFolder]:
+        """Walk over the folders of all runs, found by their `meta.json`.
+
+        Args:
+            strayed: Give, instead of those in the store, those that links lead out of it to; such are none of its runs.
+        """
+        return (folder for folder in self._run_folders() if self.holds(folder.meta) is not strayed)
+
+    def run_ids(self) -> set[str]:
+        """Give the ids of all runs that have a folder, also of those that links lead out of the store to."""
+        return {folder.path.name for folder in self._run_folders()}
+
+    def _run_folders(self) -> Iterator[RunFolder]:
         for meta in sorted(self.root.glob(f"*/*/{RUNS}/*/meta.json")):
             folder = meta.parent
             top = folder.relative_to(self.root).parts[0]

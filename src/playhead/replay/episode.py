@@ -16,9 +16,10 @@ from playhead import layout, strictjson
 from playhead.episode import Episode
 from playhead.errors import NotFound, OutOfRange
 from playhead.lanes.arrays.kind import CHECKS, FINALS
-from playhead.lanes.arrays.reel import Reel, Span
+from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.rows import TERMINATED, TRUNCATED
 from playhead.lanes.arrays.sealing import episode_id
+from playhead.lanes.arrays.spans import Span
 from playhead.layout import ReplayFolder
 from playhead.replay.resimulated import Resimulation
 from playhead.replay.signals import ReelSignal, texts

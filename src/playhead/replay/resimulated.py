@@ -14,18 +14,20 @@ import threading
 import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead.errors import Diverged, NotFound
+from playhead.errors import Damaged, Diverged, NotFound, PlayheadError
 from playhead.lanes.arrays.kind import ArrayKind
 from playhead.lanes.arrays.made import RESIMULATED
-from playhead.lanes.arrays.reel import Keyframe, Reel, Span
+from playhead.lanes.arrays.reel import Reel
+from playhead.lanes.arrays.spans import Keyframe, Span
 from playhead.replay.kept import Kept
-from playhead.replay.takes import HELD, SAMPLES, Take
+from playhead.replay.takes import HELD, SAMPLES, Take, space_of
 from playhead.simulators import Rig, making, spaces
 from playhead.simulators.rig import WRAPPERS, changed_packages
 
@@ -35,6 +37,8 @@ _BLOCK = 8  # steps between states that are kept, and samples that are kept befo
 _SAMPLE_BYTES, _STATE_BYTES = 96 << 20, 64 << 20
 _TAKES = 4  # episodes whose actions are in memory
 _HELD_BYTES = 256  # of Python objects, besides arrays
+_MOST_SHOWN = 200  # characters of what a file says
+_UNFIT = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 class _Source(NamedTuple):
@@ -165,7 +169,9 @@ class Resimulation:
             WrongType, MissingExtra: It cannot be made.
         """
         if self._rig is None:
-            facts = self._reel.facts[RESIMULATED]
+            facts = self._reel.facts.get(RESIMULATED)
+            if not isinstance(facts, dict) or not making.is_list_of_wrappers(facts.get(WRAPPERS)):
+                raise self._damaged("how the environment is made", f"{facts!r}"[:_MOST_SHOWN])
             self._rig = making.make(facts) if self._make is None else making.started(self._make())
             self._compare(facts)
         return self._rig
@@ -255,10 +261,22 @@ class Resimulation:
                     return False
                 self._stand = None
                 self.rig.settle(memory, surely=surely)
-                source.restore()
+                self._restore(source)
                 if self._run(take, source.place, source.right_from, way):
                     return True
         return False
+
+    def _restore(self, source: _Source) -> None:
+        try:
+            source.restore()
+        except PlayheadError:
+            raise
+        except _UNFIT as error:  # whatever a simulator says of a state that is none of its own
+            told = f"one that it does not take ({type(error).__name__}: {error})"
+            raise self._damaged(f"a state of the environment at step {source.place}", told) from error
+
+    def _damaged(self, expected: str, found: str) -> Damaged:
+        return Damaged(self._reel.files.file, expected, found)
 
     def _run(self, take: Take, start: int, right_from: int, way: _Way) -> bool:
         """Step from a place to another; tell whether all that was seen is what was."""
@@ -295,11 +313,20 @@ class Resimulation:
         """Give those parts of an observation that are not stored, by the names of their arrays."""
         made, same = self._reel.made, self._reel.same
         found = {}
-        for name, value in spaces.parts(self._reel.facts["observation_space"], observation).items():
-            array = same.get(name, name)
-            if array in made:
-                found[array] = self._fitted(made[array], value)
+        space = self._space
+        try:
+            for name, value in spaces.parts(space, observation).items():
+                array = same.get(name, name)
+                if array in made:
+                    found[array] = self._fitted(made[array], value)
+        except (LookupError, TypeError, ValueError) as error:
+            told = f"one of another kind ({type(error).__name__}: {error})"
+            raise self._damaged("the observation_space of the environment", told) from error
         return found
+
+    @cached_property
+    def _space(self) -> dict[str, Any]:
+        return space_of(self._reel, "observation_space")
 
     @staticmethod
     def _fitted(kind: ArrayKind, value: Any) -> NDArray[Any]:

@@ -10,7 +10,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from playhead.lanes.arrays.kind import PREFIXES
-from playhead.lanes.arrays.reel import Reel, Span
+from playhead.lanes.arrays.reel import Reel
+from playhead.lanes.arrays.spans import Span
 
 
 def read_stacked(reel: Reel, name: str, start: int, stop: int) -> NDArray[Any]:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from playhead.errors import Damaged
 from playhead.lanes.arrays.kind import CHECKS, FINALS, KEYFRAMES
 from playhead.lanes.arrays.made import check_of, hash_of
-from playhead.lanes.arrays.reel import Keyframe, Reel, Span
+from playhead.lanes.arrays.reel import Reel
+from playhead.lanes.arrays.spans import Keyframe, Span
 from playhead.lanes.keyframes import tree
 from playhead.simulators import Rig, spaces
 
@@ -26,6 +27,7 @@ BACK, SHORT = "back", "short"  # of a state that is told by one so many keyframe
 _LENGTH = struct.Struct("<I")
 _ROOM = 1.25  # states of one simulator differ in length by a few bytes
 _ROUND = 64
+_MOST_SHOWN = 200
 
 
 class Take:
@@ -45,7 +47,7 @@ class Take:
         self._reel = reel
         self.span = span
         start, stop = span.start, span.start + span.length
-        self._space: dict[str, Any] = reel.facts["action_space"]
+        self._space = space_of(reel, "action_space")
         names = [leaf["array"] for leaf in spaces.leaves(self._space) if leaf["array"] is not None]
         self._actions = {name: reel.read(name, start, stop) for name in names}
         self.checks = {name: reel.read(f"{CHECKS}.{name}", start, stop) for name in reel.made}
@@ -57,9 +59,11 @@ class Take:
                     self.final[name] = int(reel.read(f"{CHECKS}.{name}", at, at + 1, axis=FINALS)[0])
         self.keyframes = [one for one in span.keyframes if STATES in one.arrays]
         self._places = [one.row - start for one in self.keyframes]
-        self._hashes = {one.row - start: one.facts.get(HASHES, {}) for one in self.keyframes}
         if not self.keyframes or self._places[0] != 0 or STARTS not in self.keyframes[0].arrays:
             raise Damaged(reel.files.file, f"the state at the begin of episode {span.number}", "none")
+        self._hashes = {one.row - start: one.facts.get(HASHES, {}) for one in self.keyframes}
+        if not all(isinstance(one, dict) for one in self._hashes.values()):
+            raise Damaged(reel.files.file, f"the hashes of what was seen at states of episode {span.number}", "others")
 
     def check_at(self, name: str, place: int) -> int | None:
         """Give the check of what was seen at a place; None where nobody looked."""
@@ -97,18 +101,49 @@ class Take:
         found = self._tree(STATES, keyframe)
         if BACK not in found:
             return found
-        place = self.keyframes.index(keyframe) - found[BACK]
-        if place < 0:
-            raise Damaged(self._reel.files.file, f"a state {found[BACK]} before that at row {keyframe.row}", "none")
-        return rig.whole(found[SHORT], self._tree(STATES, self.keyframes[place]))
+        back, at = found[BACK], self.keyframes.index(keyframe)
+        if type(back) is not int or not 0 < back <= at or SHORT not in found:
+            raise Damaged(self._reel.files.file, f"a state {back!r} before that at row {keyframe.row}", "none")
+        return rig.whole(found[SHORT], self._tree(STATES, self.keyframes[at - back]))
 
-    def start(self) -> Any:
-        """Read what else is known of the begin of the episode."""
-        return self._tree(STARTS, self.keyframes[0])
+    def start(self) -> dict[str, Any]:
+        """Read what else is known of the begin of the episode.
 
-    def _tree(self, name: str, keyframe: Keyframe) -> Any:
+        Raises:
+            Damaged: It is not what was saved.
+        """
+        found = self._tree(STARTS, self.keyframes[0])
+        samples = found.get(SAMPLES)
+        is_seen = isinstance(samples, dict) and all(isinstance(one, np.ndarray) for one in samples.values())
+        if not is_seen or HELD not in found or not set(samples or ()) <= self.checks.keys():
+            said = f"what was seen at the begin of episode {self.span.number}"
+            raise Damaged(self._reel.files.file, said, "something else")
+        return found
+
+    def _tree(self, name: str, keyframe: Keyframe) -> dict[str, Any]:
         row = self._reel.read(name, keyframe.at, keyframe.at + 1, axis=KEYFRAMES)[0]
-        return unpacked(row)
+        try:
+            found = unpacked(row)
+        except Damaged as error:
+            raise self._reel_damaged(keyframe, error.found) from error
+        if not isinstance(found, dict):
+            raise self._reel_damaged(keyframe, type(found).__name__)
+        return found
+
+    def _reel_damaged(self, keyframe: Keyframe, found: str) -> Damaged:
+        return Damaged(self._reel.files.file, f"a state at row {keyframe.row}", found)
+
+
+def space_of(reel: Reel, name: str) -> dict[str, Any]:
+    """Give what a reel says of the space of its actions or observations.
+
+    Raises:
+        Damaged: It says nothing, or what cannot be.
+    """
+    found: dict[str, Any] | None = reel.facts.get(name)
+    if found is None or not spaces.is_description(found):
+        raise Damaged(reel.files.file, f"the {name} that the environment had", repr(found)[:_MOST_SHOWN])
+    return found
 
 
 def packed(state: Any, capacity: int | None) -> NDArray[np.uint8] | None:
@@ -135,5 +170,7 @@ def unpacked(row: NDArray[np.uint8]) -> Any:
         Damaged: It is none.
     """
     data = row.tobytes()
+    if len(data) < _LENGTH.size:
+        raise Damaged("a state", "what `packed` gave", f"{len(data)} bytes")
     (length,) = _LENGTH.unpack_from(data)
     return tree.unpack(data[_LENGTH.size : _LENGTH.size + length])

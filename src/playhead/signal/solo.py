@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar, final
 
 from playhead import disk, layout, tape
-from playhead.errors import Closed, Exists, StoreLocked
+from playhead.errors import Closed, Exists
 from playhead.signal.contract import SignalWriter
 from playhead.tape import Declaration, Sealer, Tape
 
@@ -38,9 +38,9 @@ class SoloWriter(SignalWriter[T]):
         self._target = Path(target)
         self._folder = tape_of(target)
         disk.make_folders(self._target.parent)
-        if self._folder.exists():
-            if tape.is_recorded(self._folder, patience=tape.PATIENCE):
-                raise StoreLocked(f"{self._target} is being recorded by another writer; close that one")
+        held = tape.hold(self._folder, self._target) if self._folder.exists() else None
+        if held is not None:
+            held.close()
             raise Exists(
                 f"a crash left a recording of {self._target} behind; finish it with {type(self).__name__}.recover(…), "
                 f"or remove {self._folder}"
@@ -74,9 +74,9 @@ class SoloWriter(SignalWriter[T]):
         """
         if self._ended is not None:
             return
-        self._tape.close()
+        self._tape.finish()
         self._seal()
-        disk.remove_tree(self._folder)
+        self._tape.take_away()
         self._ended = _FINISHED
 
     @final
@@ -89,9 +89,7 @@ class SoloWriter(SignalWriter[T]):
         if self._ended == _FINISHED:
             raise Closed(f"Cannot abort a finished writer; remove {self._target} instead")
         if self._ended is None:
-            self._tape.abandon()
-            with contextlib.suppress(FileNotFoundError):
-                disk.remove_tree(self._folder)
+            self._tape.discard()
             self._ended = _ABORTED
 
 
@@ -110,15 +108,16 @@ def recover(target: disk.StrPath, seal: Callable[[Path], None]) -> bool:
         Damaged: The tape cannot be read.
     """
     folder = tape_of(target)
-    if not folder.is_dir():
+    tape.sweep(folder)
+    held = tape.hold(folder, target) if folder.is_dir() else None
+    if held is None:
         return False
-    if tape.is_recorded(folder, patience=tape.PATIENCE):
-        raise StoreLocked(f"{target} is being recorded; close its writer first")
-    found = bool(tape.declarations(folder))
-    if found:
-        seal(folder)
-    disk.remove_tree(folder)
-    return found
+    with contextlib.closing(held):  # until the tape is gone: nobody begins to record, nor recovers it too
+        found = bool(tape.declarations(folder))
+        if found:
+            seal(folder)
+        tape.take_away(folder)
+        return found
 
 
 def seal(folder: Path, sealer_of: Callable[[Declaration], Sealer], *targets: Path) -> None:

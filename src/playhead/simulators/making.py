@@ -110,11 +110,14 @@ def _checked_id(gymnasium: Any, env_id: Any) -> str:
     return env_id
 
 
+def is_list_of_wrappers(found: Any) -> bool:
+    """Tell whether what a reel says of the wrappers is names with their arguments, whatever those are."""
+    return isinstance(found, list) and all(isinstance(one, (list, tuple)) and len(one) == 2 for one in found)
+
+
 def _listed(facts: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    try:
-        found = [(name, given) for name, given in facts.get(WRAPPERS, [])]
-    except (TypeError, ValueError):
-        found = [("?", {})]
+    listed = facts.get(WRAPPERS, [])
+    found = [(name, given) for name, given in listed] if is_list_of_wrappers(listed) else [("?", {})]
     if len(found) > _MOST_WRAPPERS:
         raise WrongType(f"the reel names {len(found)} wrappers around its environment. {_OWN}")
     for name, _ in found:

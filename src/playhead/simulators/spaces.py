@@ -24,6 +24,9 @@ OBSERVATIONS, ACTIONS, FRAMES = "observations", "actions", "frames"
 
 _MOST_BOUNDS = 1024  # numbers of a bound that are spelled out
 _MOST_NAME = 128
+_MOST_DEPTH = 32
+_MOST_SIDES = 16
+_DTYPES = {"bool", *(np.dtype(code).name for code in np.typecodes["AllInteger"] + np.typecodes["Float"])}
 _ODD = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -96,6 +99,39 @@ def part_of(key: str) -> str:
 
 def _short(name: str) -> str:
     return name if len(name) <= _MOST_NAME else f"{name[:110]}:{zlib.crc32(name.encode()):08x}"
+
+
+def is_description(found: Any, depth: int = _MOST_DEPTH) -> bool:
+    """Tell whether what a file says of a space is such that values of it can be taken apart and put together.
+
+    Args:
+        found: What the file says, which may be anything.
+        depth: How many spaces may lie within one another.
+    """
+    if not isinstance(found, Mapping) or not depth:
+        return False
+    parts = found.get("spaces")
+    match found.get("type"):
+        case "Dict":
+            return isinstance(parts, Mapping) and all(is_description(part, depth - 1) for part in parts.values())
+        case "Tuple":
+            return isinstance(parts, list) and all(is_description(part, depth - 1) for part in parts)
+        case "Text":
+            return parts is None and isinstance(found.get("array"), str)
+        case "Box" | "Discrete" | "MultiDiscrete" | "MultiBinary" as kind:
+            array = found.get("array")
+            is_stored = isinstance(array, str) or ("array" in found and array is None and _is_empty(found.get("shape")))
+            return parts is None and is_stored and _is_dtype(found.get("dtype")) and (kind != "Discrete" or bool(array))
+    return False
+
+
+def _is_empty(shape: Any) -> bool:
+    is_shape = isinstance(shape, list) and all(type(side) is int and 0 <= side < 1 << 31 for side in shape)
+    return is_shape and len(shape) <= _MOST_SIDES and 0 in shape
+
+
+def _is_dtype(dtype: Any) -> bool:
+    return isinstance(dtype, str) and dtype in _DTYPES
 
 
 def leaves(description: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

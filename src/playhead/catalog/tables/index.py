@@ -14,8 +14,8 @@ from playhead.catalog.tables import checksums
 from playhead.catalog.tables.columns import quoted, schema
 from playhead.catalog.tables.file import TableFile
 from playhead.catalog.tables.runs import RunRows
-from playhead.catalog.tables.state import VERSION, State, understood
-from playhead.errors import Damaged, NotFound
+from playhead.catalog.tables.state import State, understood
+from playhead.errors import NotFound
 
 _ODD_RUNS = """
     SELECT run.id, run.first_step_idx, run.num_steps FROM runs AS run LEFT JOIN runs AS before ON before.id = run.id - 1
@@ -74,6 +74,7 @@ class TableIndex:
         Raises:
             NotFound: Nothing was committed.
             Damaged: What it says cannot be true.
+            StoreTooNew: A later version wrote it.
         """
         end = self.end()
         return None if end is None else end.state
@@ -84,6 +85,7 @@ class TableIndex:
         Raises:
             NotFound: Nothing was committed.
             Damaged: What the last commit says cannot be true.
+            StoreTooNew: A later version wrote it.
         """
         with self.file.connected() as connection:
             state = self._state(connection)
@@ -100,6 +102,7 @@ class TableIndex:
         Raises:
             NotFound: Nothing was committed.
             Damaged: What it says cannot be true.
+            StoreTooNew: A later version wrote it.
         """
         with self.file.connected() as connection:
             state = self._state(connection)
@@ -123,10 +126,7 @@ class TableIndex:
         known = dict(connection.execute("SELECT key, value FROM playhead_table").fetchall())
         parts = connection.execute("SELECT number, name, rows FROM playhead_files ORDER BY number").fetchall()
         try:
-            return understood(known, parts)
-        except NotImplementedError as error:
-            later = "that of a later Playhead"
-            raise Damaged(self.path, f"a table of version {VERSION}", later, "Update Playhead") from error
+            return understood(self.path, known, parts)
         except ValueError as error:
             raise self.file.damaged(str(error)) from error
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from playhead import strictjson
+from playhead.errors import StoreTooNew
 
 VERSION = 1
 _SAID = ("commit", "dtype", "block_bytes", "runs", "built", "shard_bytes")
@@ -52,21 +54,23 @@ class State:
         return strictjson.encode({"version": VERSION, **{name: getattr(self, name) for name in _SAID}}).decode()
 
 
-def understood(known: Mapping[str, Any], parts: Sequence[tuple[Any, Any, Any]]) -> State:
+def understood(path: Path, known: Mapping[str, Any], parts: Sequence[tuple[Any, Any, Any]]) -> State:
     """Make a state of what a database says, which may be anything.
 
     Args:
+        path: The database.
         known: The rows of `playhead_table`.
         parts: Number, name and count of rows of each file.
 
     Raises:
         ValueError: It cannot be read, or cannot be true.
-        NotImplementedError: A later version wrote it.
+        StoreTooNew: A later version wrote it.
     """
     try:
         said = strictjson.decode(known["state"])
-        if said.pop("version") > VERSION:
-            raise NotImplementedError
+        version = said.pop("version")
+        if version > VERSION:
+            raise StoreTooNew(f"{path} is a table of version {version}; this Playhead knows {VERSION}. Update it")
         state = State(parts=tuple(Part(name, rows) for _, name, rows in parts), **said)
     except (KeyError, TypeError, AttributeError, strictjson.JSONDecodeError) as error:
         raise ValueError(f"a state that cannot be read ({type(error).__name__}: {error})") from error

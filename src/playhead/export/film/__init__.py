@@ -9,7 +9,7 @@ from typing import Protocol
 from playhead import disk
 from playhead.episode import Episode
 from playhead.errors import BadKey, BadName
-from playhead.export.chosen import check_target
+from playhead.export.chosen import check_target, new_file
 from playhead.export.film import timing
 from playhead.export.film.canvas import Canvas
 from playhead.export.film.pictures import RGB
@@ -85,15 +85,11 @@ def to_film(
     path = check_target(target, force=force)
     chosen = timing.thinned(times[:-1], least)
     durations = timing.shown_for(times, chosen, float(times[-1]), unit)
-    draft = disk.Draft(path)
-    try:
+    with new_file(path) as draft:
         sink = begin(draft, canvas, [scenes[place] for place in chosen], sum(durations) * unit)
         for number in (watch or iter)(range(len(chosen))):
             sink.add(canvas.draw(scenes[chosen[number]]), durations[number])
         sink.finish()
-        draft.commit()
-    finally:
-        draft.discard()
     return len(chosen)
 
 

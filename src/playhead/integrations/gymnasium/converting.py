@@ -19,8 +19,9 @@ from playhead.integrations.gymnasium.spaces import FRAMES, OBSERVATIONS, leaves,
 from playhead.integrations.gymnasium.states import Saved, States, facts_of, is_made
 from playhead.lanes.arrays.kind import CHECKS, FINALS
 from playhead.lanes.arrays.made import RESIMULATED, check_of, described
-from playhead.lanes.arrays.reel import Reel, Span
+from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.rows import TERMINATED, TRUNCATED
+from playhead.lanes.arrays.spans import Span
 from playhead.lanes.arrays.writer import ReelWriter
 from playhead.replay import ReplayEpisode, Resimulation
 from playhead.replay.signals import ReelSignal

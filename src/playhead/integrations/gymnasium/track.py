@@ -26,6 +26,8 @@ OpenReel = Callable[[Mapping[str, Any], Mapping[str, int]], ReelWriter]
 
 _NUMBERS = frozenset((int, np.int64))
 
+NO_NUMBER = (OverflowError, TypeError, ValueError)  # what `float` raises for a reward that cannot be one
+
 UNKNOWN = object()  # what was seen, where nobody can tell
 
 _MOST_RESET_INFO = 4096
@@ -150,9 +152,9 @@ class Track:
             self._begin(stamp)
         try:
             reward = float(reward)
-        except (TypeError, ValueError) as error:  # the step was taken all the same, and is recorded without one
+        except NO_NUMBER as error:  # the step was taken all the same, and is recorded without one
             self.step(stamp, observation, math.nan, terminated, truncated, info, action=action, can_look=can_look)
-            raise WrongType(f"the reward of a step is a number, not {reward!r}; it was recorded as NaN") from error
+            raise no_reward(reward) from error
         assert self.reel is not None
         packed = self._pack(info)
         given, was_seen, self._now, self._is_seen = self._now, self._is_seen, {}, False
@@ -252,6 +254,12 @@ class Track:
                 f"stack={depth}: the second observation does not go on from the first, so they are no stacks of "
                 "frames, the oldest first. Pass stack=False to store them whole"
             )
+
+
+def no_reward(reward: Any) -> WrongType:
+    """Make the error of a step whose reward is no number; the step was taken all the same."""
+    shown = "one that is too large" if isinstance(reward, int) else repr(reward)
+    return WrongType(f"the reward of a step is a number, not {shown}; it was recorded as NaN")
 
 
 def _ending(terminated: Any, truncated: Any) -> str:

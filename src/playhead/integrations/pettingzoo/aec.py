@@ -64,6 +64,7 @@ class AECRecorder(TroupeRecorder, BaseWrapper):  # type: ignore[misc]
         self.env.reset(seed=seed, options=options)
         self._begin()
         self._troupe.reset(self.env.agents, seed, given)
+        self._troupe.check()
 
     def observe(self, agent: Any) -> Any:
         """Give what an agent sees."""
@@ -91,6 +92,7 @@ class AECRecorder(TroupeRecorder, BaseWrapper):  # type: ignore[misc]
             self._settle(self.env.agent_selection)
         else:
             self._finish(ending(self._ended.values()))
+        self._troupe.check()
 
     def _turn(self, agent: Any, action: Any) -> _Turn:
         known, seen = self._observed

@@ -70,6 +70,7 @@ class ParallelRecorder(TroupeRecorder, BaseParallelWrapper):  # type: ignore[mis
         if not self.env.agents:
             self._finish(ending(self._ended.values()))
             self._seen = {}
+        troupe.check()
         return result
 
     def _finish(self, how: str) -> None:

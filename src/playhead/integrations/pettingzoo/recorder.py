@@ -55,5 +55,6 @@ class TroupeRecorder(ABC):
         try:
             self._finish("closed")
             self._troupe.close()
+            self._troupe.check()
         finally:
             super().close()  # type: ignore[misc]

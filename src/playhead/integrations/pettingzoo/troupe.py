@@ -19,6 +19,7 @@ from playhead.integrations.gymnasium.frames import Pictures
 from playhead.integrations.gymnasium.infos import Packer
 from playhead.integrations.gymnasium.recorder import Run
 from playhead.integrations.gymnasium.spaces import ACTIONS, FRAMES, OBSERVATIONS, describe
+from playhead.integrations.gymnasium.track import NO_NUMBER, no_reward
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.writer import ReelWriter
 
@@ -78,6 +79,7 @@ class Troupe:
         self._told: set[str] = set()  # agents that the facts of the reel are of
         self._facts: dict[str, Any] | None = None  # of the episode that begins with the next step
         self._is_begun = False
+        self._trouble: WrongType | None = None
         self._stamps = clock.Stamps()
         self.reel: ReelWriter | None = None
 
@@ -173,7 +175,7 @@ class Troupe:
     def record(
         self, agent: Any, step: int, stamp: int, arrays: dict[str, Any], outcome: tuple[Any, Any, Any], info: Any
     ) -> None:
-        """Record one step of one agent.
+        """Record one step of one agent. One whose reward is no number has NaN, and `check` tells of it.
 
         Args:
             agent: It.
@@ -190,8 +192,9 @@ class Troupe:
         reward, terminated, truncated = outcome
         try:
             reward = float(reward)
-        except (TypeError, ValueError) as error:
-            raise WrongType(f"the reward of a step is a number, not {reward!r}") from error
+        except NO_NUMBER:
+            self._trouble = self._trouble or no_reward(reward)
+            reward = math.nan
         self.reel.step(
             arrays,
             reward,
@@ -203,6 +206,16 @@ class Troupe:
             ts_ns=stamp,
             owned=True,
         )
+
+    def check(self) -> None:
+        """Tell of the first step since the last check whose reward is no number, when all of its agents are recorded.
+
+        Raises:
+            WrongType: There was one.
+        """
+        trouble, self._trouble = self._trouble, None
+        if trouble is not None:
+            raise trouble
 
     def end(self, how: str, finals: Mapping[Any, Any] | None = None, facts: Mapping[str, Any] | None = None) -> None:
         """End the episode that is under way.

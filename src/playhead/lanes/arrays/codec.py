@@ -75,9 +75,9 @@ def decode(codec: str, data: Any, out: NDArray[Any], chunk_bytes: int) -> None:
     try:
         match codec:
             case "gzip":
-                found = zlib.decompress(data)
+                found = _inflated(data, chunk_bytes)
             case "gzip+shuffle":
-                found = _unshuffled(zlib.decompress(data), out.dtype.itemsize)
+                found = _unshuffled(_inflated(data, chunk_bytes), out.dtype.itemsize)
             case "lzf" if len(data) != chunk_bytes:
                 found = _unlzf(bytes(data), chunk_bytes)
             case _:
@@ -87,6 +87,22 @@ def decode(codec: str, data: Any, out: NDArray[Any], chunk_bytes: int) -> None:
     if len(found) != chunk_bytes:
         raise Malformed(f"{len(found)} bytes where {chunk_bytes} were due")
     flat[:] = found[: len(flat)]
+
+
+def _inflated(data: Any, size: int) -> bytes:
+    """Expand what zlib made, but no further than to so many bytes: a few may stand for more than the memory holds.
+
+    Raises:
+        Malformed: They stand for more.
+        zlib.error: They are something else, or not all of it.
+    """
+    stream = zlib.decompressobj()
+    found = stream.decompress(data, size + 1)
+    if len(found) > size:
+        raise Malformed(f"more than the {size} bytes that were due")
+    if not stream.eof:
+        raise zlib.error("its end is missing")
+    return found
 
 
 def _shuffled(rows: NDArray[Any]) -> bytes:

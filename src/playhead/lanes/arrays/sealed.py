@@ -314,7 +314,7 @@ class SealedFile:
             Gone: Another file has its name by now.
         """
         try:
-            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            fd = disk.open_to_read(self.path)
         except FileNotFoundError as error:
             if self._identity is None:
                 raise

@@ -22,8 +22,9 @@ from playhead.lanes.arrays.kind import AXES, GROUPS, STEPS, ArrayKind
 from playhead.lanes.arrays.live import Following, LivePart
 from playhead.lanes.arrays.parts import Part, SealedPart
 from playhead.lanes.arrays.pieces import fill
-from playhead.lanes.arrays.reel import Reel, find_spans
+from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.sealed import OURS, SealedFile, SealedWriter
+from playhead.lanes.arrays.spans import find_spans
 from playhead.layout import ReelFiles
 
 _LONG = 1024  # bytes of an info

@@ -197,7 +197,7 @@ def integer_step(step: Any) -> int:
 def read(path: Path, offset: int, size: int) -> bytes:
     """Read whole lines from an offset on, about `size` bytes of them; empty when there is no whole line."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = disk.open_to_read(path)
     except FileNotFoundError:
         return b""
     try:
@@ -308,7 +308,7 @@ def _repeats(time: object, stamp: int) -> bool:
 def torn_bytes(path: Path) -> int:
     """Count the bytes after the last whole line: what a crash in the middle of a write left."""
     try:
-        with path.open("rb") as file:
+        with open(disk.open_to_read(path), "rb") as file:
             end = file.seek(0, os.SEEK_END)
             block = 1 << 16
             for stop in range(end, 0, -block):

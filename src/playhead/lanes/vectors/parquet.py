@@ -7,6 +7,7 @@ the footer, which no page checksum covers. Files of other programs lack it, and 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,7 @@ class ParquetSamples:
 
     def __init__(self, path: disk.StrPath, timeline: str | None = None) -> None:
         self.path = Path(path)
+        os.close(disk.open_to_read(path))  # Arrow waits for a pipe, and no signal reaches it
         try:
             self._file = pq.ParquetFile(self.path, page_checksum_verification=True)
             names = self._file.schema_arrow.names

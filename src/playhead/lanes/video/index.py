@@ -144,7 +144,8 @@ def read(path: Path) -> FrameIndex:
         StoreTooNew: A later version wrote it.
         FileNotFoundError: It is not there.
     """
-    data = path.read_bytes()
+    with open(disk.open_to_read(path), "rb") as opened:
+        data = opened.read()
     try:
         file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
         metadata = file.metadata.metadata or {}

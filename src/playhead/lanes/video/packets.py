@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from playhead import disk
 from playhead.errors import Damaged
 from playhead.lanes.video import mp4
 from playhead.lanes.video.index import Facts
@@ -98,7 +99,7 @@ class PacketFile:
 
     def __init__(self, packets: Packets) -> None:
         self._packets = packets
-        self.fd = os.open(packets.path, os.O_RDONLY | os.O_CLOEXEC)
+        self.fd = disk.open_to_read(packets.path)
 
     def read(self, first: int, last: int) -> list[memoryview]:
         """Read packets that follow one another, as many as a block holds, and at least one."""
@@ -151,7 +152,7 @@ def our_packets(path: Path, facts: Facts, rows: int) -> Packets:
     """
     expected = facts.video
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = disk.open_to_read(path)
     except FileNotFoundError:
         raise Damaged(path, f"a video of {rows} frames", "no file") from None
     try:
