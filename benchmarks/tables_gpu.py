@@ -62,6 +62,7 @@ class _Stand(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 if MISSING:
     sys.meta_path.append(_Stand())
 
+from benchmarks.measure import median_of  # noqa: E402
 from playhead.catalog.tables.runs import RunRows  # noqa: E402
 from playhead.order import Order  # noqa: E402
 from playhead.table import Table  # noqa: E402
@@ -225,21 +226,20 @@ def measure(path: Path, rows: int, device: torch.device, count: int) -> None:
 
     training = Training(device)
     batch = {name: values.clone() for name, values in next(iter(ways["on the device"])).items()}
-    sources = {"already there": held(batch)} | {name: endless(loader) for name, loader in ways.items()}
+    sources = {"already there": held(batch), "that are there, again": held(batch)}
+    sources |= {name: endless(loader) for name, loader in ways.items()}
     for source in sources.values():
         step_us(training, source, device, max(5, count // 10))
     found: dict[str, list[float]] = {name: [] for name in sources}
-    for _ in range(15):  # by turns, so that what slows the machine slows all
-        for name, source in sources.items():
-            found[name].append(step_us(training, source, device, max(5, count // 5)))
-    base = statistics.median(found["already there"])
-    report("a training step of a small MLP on a batch that is there", base, "us")
-    for name in ways:
-        step = statistics.median(found[name])
-        ratios = [mine / other for mine, other in zip(found[name], found["already there"], strict=True)]
-        report(f"   with batches {name}", step, "us")
-        report("   which adds, median of rounds", (statistics.median(ratios) - 1) * 100, "%", 5)
-        report("   and in the best rounds of both", (min(found[name]) / min(found["already there"]) - 1) * 100, "%")
+    for turn in range(120):  # by turns, forwards and back, so that what slows the machine slows all
+        for name in list(sources)[:: -1 if turn % 2 else 1]:
+            found[name].append(step_us(training, sources[name], device, max(5, count // 20)))
+    report("a training step of a small MLP on a batch that is there", statistics.median(found["already there"]), "us")
+    for name in list(sources)[1:]:
+        more = [(one / other - 1) * 100 for one, other in zip(found[name], found["already there"], strict=True)]
+        added, low, high = median_of(more)
+        report(f"   what batches {name} add", added, "%", 5 if name in ways else None)
+        print(f"     between {low:.1f} and {high:.1f} %, {len(more)} turns")
 
 
 def main() -> None:
@@ -254,6 +254,8 @@ def main() -> None:
     print(f"Tables on {name}, PyTorch {torch.__version__}, NumPy {np.__version__}")
     if MISSING:
         print(f"  without {', '.join(MISSING)}: the table has no checksums, and none are checked")
+    if options.folder:
+        options.folder.mkdir(parents=True, exist_ok=True)
     path = Path(tempfile.mkdtemp(prefix="tables-gpu-", dir=options.folder))
     try:
         start = time.perf_counter()

@@ -19,7 +19,7 @@ from typing import IO
 TESTS = Path(__file__).parent
 
 # The long ones by name; whatever is new goes into the last lane.
-LANES = (("crash",), ("artifact", "care", "signal", "simulators", "table", "trace", "train", "web"))
+LANES = (("crash", "integrations"), ("artifact", "care", "signal", "simulators", "table", "trace", "train", "web"))
 
 
 def arguments() -> list[list[str]]:

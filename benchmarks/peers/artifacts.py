@@ -3,7 +3,8 @@
 Run: python -m benchmarks.peers.artifacts [--files 10000] [--rounds 3] [--folder PATH] [--only dvc]
 
 Each saves the same folder in a process of its own, in turns, on the same disk; importing is not counted. Neither of the
-others syncs what it writes, and MLflow computes no checksum.
+others syncs what it writes, and MLflow computes no checksum. Where many files were deleted in the minutes before, ext4
+takes several times as long to make new ones.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from benchmarks.peers.environments import InstallError, python_for
 from benchmarks.peers.registry import Peer
 from benchmarks.replay_measure import at_least
 
-FILES, BAR = 10_000, 3.0
+FILES, BAR, HELD_TO = 10_000, 3.0, ("dvc", "mlflow")
 MLFLOW_QUIET = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
 PEERS = {
     "dvc": Peer("dvc", "DVC 3.67.1, dvc add", ("dvc==3.67.1",), {"DVC_NO_ANALYTICS": "true"}),
@@ -91,7 +92,11 @@ def main() -> None:
     report("Playhead, run.log_artifact", best.pop("ours"), "s")
     for name, theirs in best.items():
         report(PEERS[name].title, theirs, "s")
-        at_least(f"times faster than {PEERS[name].title}", theirs / min(found["ours"]), "×", BAR)
+        times, what = theirs / min(found["ours"]), f"times faster than {PEERS[name].title}"
+        if name in HELD_TO:
+            at_least(what, times, "×", BAR)
+        else:
+            report(what, times, "×")
 
 
 def installed(names: Sequence[str], environments: Path) -> dict[str, Path]:

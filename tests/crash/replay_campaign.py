@@ -25,7 +25,8 @@ import numpy as np
 from playhead.errors import PlayheadError
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.kind import FINALS
-from playhead.lanes.arrays.reel import Reel, Span
+from playhead.lanes.arrays.reel import Reel
+from playhead.lanes.arrays.spans import Span
 from playhead.lanes.arrays.writer import ReelWriter
 from playhead.layout import ReelFiles, ReplayFolder
 from playhead.tape import Crew
