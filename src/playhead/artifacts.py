@@ -12,7 +12,8 @@ from playhead.artifact import TYPES, Artifact, ArtifactVersion, index, saving
 from playhead.catalog.artifacts import Listed
 from playhead.errors import BadRef, Exists, NotFound, WrongType
 from playhead.home import Home
-from playhead.lanes.files.manifest import DELETED, LATEST, VersionEntry, Versions, sealed
+from playhead.lanes.files.documents import sealed
+from playhead.lanes.files.versions import DELETED, LATEST, VersionEntry, Versions
 from playhead.layout import ArtifactFolder, RunFolder
 
 _REF = re.compile(r"(?:(?P<type>[^/:]+)/)?(?P<name>[^/:]+):(?P<which>[^/:]+)")

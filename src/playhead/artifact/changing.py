@@ -11,8 +11,9 @@ from playhead.artifact import index, recalling, walking
 from playhead.errors import Damaged, NotFound, WrongType
 from playhead.home import Home
 from playhead.lanes.files import sharing
-from playhead.lanes.files.manifest import DELETED, LATEST, READY, Manifest, Metadata, VersionEntry, Versions
+from playhead.lanes.files.manifest import Manifest
 from playhead.lanes.files.pool import Pool
+from playhead.lanes.files.versions import DELETED, LATEST, READY, Metadata, VersionEntry, Versions
 from playhead.layout import ArtifactFolder, check_alias
 
 Change = Callable[[Versions, VersionEntry], Versions]

@@ -17,7 +17,8 @@ from playhead.catalog.artifacts import ArtifactFacts, Listed, Use, VersionFacts
 from playhead.errors import Damaged
 from playhead.home import Home
 from playhead.lanes.files import typed
-from playhead.lanes.files.manifest import DELETED, Metadata, VersionEntry, Versions, unsealed
+from playhead.lanes.files.documents import unsealed
+from playhead.lanes.files.versions import DELETED, Metadata, VersionEntry, Versions
 from playhead.layout import ArtifactFolder, RunFolder
 
 Facts = tuple[ArtifactFacts, Sequence[VersionFacts]]

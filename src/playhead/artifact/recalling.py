@@ -18,9 +18,11 @@ from playhead.catalog.known_folders import KnownFolder
 from playhead.errors import Damaged
 from playhead.home import Home
 from playhead.lanes.files import sharing
-from playhead.lanes.files.manifest import FileEntry, Manifest, Metadata, Versions, content_of
+from playhead.lanes.files.documents import content_of
+from playhead.lanes.files.manifest import FileEntry, Manifest
 from playhead.lanes.files.pool import Pool
 from playhead.lanes.files.tree import Look, above_of
+from playhead.lanes.files.versions import Metadata, Versions
 from playhead.layout import ArtifactFolder, VersionFolder
 
 

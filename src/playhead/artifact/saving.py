@@ -18,10 +18,11 @@ from playhead.errors import Damaged, Empty
 from playhead.home import Home
 from playhead.lanes.files import sharing, typed
 from playhead.lanes.files.intake import Intake
-from playhead.lanes.files.manifest import LATEST, Manifest, Metadata, Reference, VersionEntry, Versions
+from playhead.lanes.files.manifest import Manifest, Reference
 from playhead.lanes.files.pool import Pool
 from playhead.lanes.files.sources import Source
 from playhead.lanes.files.tree import Tree, is_in
+from playhead.lanes.files.versions import LATEST, Metadata, VersionEntry, Versions
 from playhead.layout import ArtifactFolder, VersionFolder, check_alias
 from playhead.progress import watching
 

@@ -14,8 +14,9 @@ from playhead.artifact import handing, recalling, references
 from playhead.errors import BadName, BadRef, Damaged, NotFound, WrongType
 from playhead.home import Home
 from playhead.lanes.files import parallel
-from playhead.lanes.files.manifest import DELETED, FileEntry, Manifest, Metadata, Reference, VersionEntry, Versions
+from playhead.lanes.files.manifest import FileEntry, Manifest, Reference
 from playhead.lanes.files.pool import Pool
+from playhead.lanes.files.versions import DELETED, Metadata, VersionEntry, Versions
 from playhead.layout import ArtifactFolder, VersionFolder
 from playhead.progress import watching
 from playhead.wording import counted

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from playhead.errors import Damaged
-from playhead.lanes.files.manifest import Manifest, Metadata, VersionEntry, Versions
+from playhead.lanes.files.manifest import Manifest
+from playhead.lanes.files.versions import Metadata, VersionEntry, Versions
 from playhead.layout import ArtifactFolder, Layout, VersionFolder
 
 

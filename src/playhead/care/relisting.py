@@ -15,7 +15,9 @@ from playhead import clock, strictjson
 from playhead.care.ground import Ground
 from playhead.errors import Damaged
 from playhead.lanes.files import typed
-from playhead.lanes.files.manifest import DELETED, LATEST, Manifest, Metadata, VersionEntry, Versions, content_of
+from playhead.lanes.files.documents import content_of
+from playhead.lanes.files.manifest import Manifest
+from playhead.lanes.files.versions import DELETED, LATEST, Metadata, VersionEntry, Versions
 from playhead.layout import ArtifactFolder, Layout
 
 _NUMBER = re.compile(rb'"version":\s*([1-9][0-9]{0,9})\b')

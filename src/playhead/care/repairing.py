@@ -23,8 +23,9 @@ from playhead.catalog import known_folders
 from playhead.catalog.database import Database
 from playhead.errors import Damaged, PlayheadError, StoreLocked
 from playhead.lanes.files import sharing
-from playhead.lanes.files.manifest import Manifest, Metadata
+from playhead.lanes.files.manifest import Manifest
 from playhead.lanes.files.pool import Pool, is_whole
+from playhead.lanes.files.versions import Metadata
 from playhead.layout import ArtifactFolder, Layout, ReelFiles, RunFolder, TableFolder
 
 _NOTE = "note.jsonl"

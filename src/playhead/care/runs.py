@@ -11,7 +11,7 @@ from playhead.care.ground import Ground
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.runs import RunFacts
 from playhead.errors import Damaged
-from playhead.lanes.files.manifest import unsealed
+from playhead.lanes.files.documents import unsealed
 from playhead.lanes.scalars import events
 from playhead.layout import RunFolder, inside
 

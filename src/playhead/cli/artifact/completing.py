@@ -32,7 +32,7 @@ def _folders(given: str | None) -> list[ArtifactFolder]:
 
 
 def _aliases(folder: ArtifactFolder) -> list[str]:
-    from playhead.lanes.files.manifest import Versions
+    from playhead.lanes.files.versions import Versions
 
     try:
         return list(Versions.load(folder).aliases)

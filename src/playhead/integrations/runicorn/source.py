@@ -15,7 +15,7 @@ from playhead import clock, strictjson
 from playhead.claims import SILENT_SECONDS
 from playhead.errors import Damaged
 from playhead.integrations.runicorn.roots import Candidate
-from playhead.lanes.files.manifest import unsealed
+from playhead.lanes.files.documents import unsealed
 from playhead.layout import RunFolder, check_name, check_run_id
 
 _NAMES = RunFolder(Path())

@@ -7,7 +7,6 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from operator import attrgetter
 
 from playhead.catalog.known_files import Stamp
 from playhead.errors import Damaged, NotFound, WrongType
@@ -122,29 +121,24 @@ def _walk(root: str, folder: str, place: str, exclude: Sequence[str]) -> Iterato
 
 def _list(root: str, folder: str, fd: int, exclude: Sequence[str]) -> tuple[Listing, list[str]]:
     """List the files and folders in a folder."""
-    with os.scandir(fd) as listed:
-        entries = sorted(listed, key=attrgetter("name"))
+    listed = sorted(os.listdir(fd))
     if exclude:
         base = os.path.relpath(folder, root)
-        entries = [
-            entry
-            for entry in entries
-            if not _is_excluded(os.path.normpath(f"{base}/{entry.name}"), entry.name, exclude)
-        ]
+        listed = [name for name in listed if not _is_excluded(os.path.normpath(f"{base}/{name}"), name, exclude)]
     names: list[str] = []
     numbers: list[int] = []
     inner: list[str] = []
-    for entry in entries:  # there are many: no call that can be spared
+    for name in listed:  # there are many: no call that can be spared
         try:
-            found = entry.stat(follow_symlinks=False)
+            found = os.stat(name, dir_fd=fd, follow_symlinks=False)
             if not stat.S_ISREG(found.st_mode):
                 if stat.S_ISDIR(found.st_mode):
-                    inner.append(entry.name)
+                    inner.append(name)
                     continue
-                found = _behind_link(root, f"{folder}/{entry.name}", found)
+                found = _behind_link(root, f"{folder}/{name}", found)
         except FileNotFoundError:
-            raise gone(f"{folder}/{entry.name}") from None
-        names.append(entry.name)
+            raise gone(f"{folder}/{name}") from None
+        names.append(name)
         numbers += (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
     return Listing(names, [f"{folder}/{name}" for name in names], numbers), inner
 
