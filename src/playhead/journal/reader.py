@@ -67,8 +67,12 @@ class JournalReader:
 
         Those not taken from the iterator come again with the next poll. Finish or drop one before the next begins.
         """
-        for position, payload in self._advance(verify=True):
+        for position, payload in self.poll_views():
             yield Record(position, bytes(payload))
+
+    def poll_views(self) -> Iterator[tuple[Position, bytes | memoryview]]:
+        """As `poll`, with payloads where they were read to: one that is kept keeps a whole block in memory."""
+        yield from self._advance(verify=True)
 
     def poll_positions(self, *, verify: bool = True) -> Iterator[Position]:
         """As `poll`, without the payloads.
@@ -91,18 +95,6 @@ class JournalReader:
             self._open_aside(position.segment)
         assert self._aside is not None
         return self._aside.read(position, self._known_marker())
-
-    def peek(self, position: Position, size: int) -> bytes:
-        """Give the first bytes of a payload, unchecked: for what `read` checks later.
-
-        Raises:
-            NotFound: Its segment was removed.
-        """
-        self._check_open()
-        if self._aside is None or self._aside.number != position.segment:
-            self._open_aside(position.segment)
-        assert self._aside is not None
-        return self._aside.peek(position, size)
 
     def close(self) -> None:
         """Give the files back. Closing twice is fine."""

@@ -208,10 +208,6 @@ class Segment:
         """Read the marker of the frame at an offset."""
         return os.pread(self._fd, _MARKER_SIZE, offset)
 
-    def peek(self, position: Position, size: int) -> bytes:
-        """Read the first bytes of a payload, unchecked."""
-        return os.pread(self._fd, min(size, position.length), position.offset + FRAME_SIZE)
-
     def read(self, position: Position, marker: bytes | None) -> bytes:
         """Read the payload at a position.
 

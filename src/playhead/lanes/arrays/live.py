@@ -23,7 +23,7 @@ from playhead.lanes.arrays.reeltape import RECORD, ROWS_NUMBER
 from playhead.lanes.arrays.rows import ROW, Block
 from playhead.tape import DECLARATION, HEAD, SAMPLES
 
-_PEEKED = HEAD.size + RECORD.size
+_HEADS = HEAD.size + RECORD.size
 
 
 class LivePart(Part):
@@ -137,7 +137,7 @@ class LivePart(Part):
 
     def _load(self, position: Position) -> memoryview:
         try:
-            return memoryview(self._reader.read(position))[_PEEKED:]
+            return memoryview(self._reader.read(position))[_HEADS:]
         except NotFound as error:
             raise Gone from error
 
@@ -197,28 +197,27 @@ class Following:
 
     def poll(self) -> list[LivePart]:
         """Read what is new; give a part for each segment that holds anything."""
-        for position in self._reader.poll_positions():
+        for position, payload in self._reader.poll_views():
             part = self._parts.get(position.segment)
             if part is None:
                 path = path_of(self._folder, position.segment)
                 part = self._parts[position.segment] = LivePart(path, self._reader, position.segment)
             try:
-                self._take(part, position)
+                self._take(part, position, memoryview(payload))
             except Damaged as damage:
                 self._broken.append((position.segment, damage))
             except codec.Malformed as error:
                 self._broken.append((position.segment, Damaged(part.path, "a block of steps", str(error))))
         return list(self._parts.values())
 
-    def _take(self, part: LivePart, position: Position) -> None:
-        head = self._reader.peek(position, _PEEKED)
-        what, number = HEAD.unpack_from(head)
+    def _take(self, part: LivePart, position: Position, payload: memoryview) -> None:
+        what, number = HEAD.unpack_from(payload)
         if what == DECLARATION:
-            part.declare(number, strictjson.decode(self._reader.read(position)[HEAD.size :])["facts"])
+            part.declare(number, strictjson.decode(bytes(payload[HEAD.size :]))["facts"])
         elif what == SAMPLES and number == ROWS_NUMBER:
-            part.add_block(rows.unpack(memoryview(self._reader.read(position))[HEAD.size :]))
+            part.add_block(rows.unpack(payload[HEAD.size :]))
         elif what == SAMPLES:
-            first, count = RECORD.unpack_from(head, HEAD.size)
+            first, count = RECORD.unpack_from(payload, HEAD.size)
             part.add_record(number, first, count, position)
 
     @property
