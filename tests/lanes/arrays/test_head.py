@@ -110,7 +110,7 @@ def test_any_head_is_read_or_refused(crafted: Crafted, data: st.DataObject) -> N
         for key in way:
             owner = owner[key]
         if data.draw(st.booleans()):
-            owner[last] = data.draw(JUNK)
+            owner[last] = copy.deepcopy(data.draw(JUNK))  # it may be changed in the next round
         else:
             del owner[last]
         if not head:
