@@ -13,7 +13,7 @@ import playhead
 from playhead import disk
 from playhead.care import collecting, usage, verify
 from playhead.care.repairing import Repair
-from playhead.lanes.files import intake
+from playhead.lanes.files import entries, intake
 from playhead.layout import Layout
 from playhead.testing import killed_at, operations_of
 from tests.artifact.conftest import read
@@ -103,6 +103,38 @@ def test_what_is_repeated_says_all_that_a_version_says(store: playhead.Store, so
     assert (len(third.references), third.files) == (1, first.files)
     assert links_of(store) == {"v2/files": "../v1/files", "v3/files": "../v1/files"}
     assert store.artifacts.save("data", source).references == []  # a version with references is no model for it
+
+
+@pytest.mark.parametrize("is_written_here", [True, False])
+def test_what_is_taken_over_says_what_a_manifest_made_anew_says(
+    store: playhead.Store, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_written_here: bool
+) -> None:
+    for folder in ("a", "a-", "a/deep", "a0", 'q"', "ü\n"):  # in order otherwise than folder by folder
+        (source / folder).mkdir(exist_ok=True)
+        for n in range(70):
+            (source / folder / f"{n}.bin").write_bytes(folder.encode() * n)
+    for runnable in ("b/3.txt", "a0/7.bin"):
+        (source / runnable).chmod(0o755)
+    save(store, source)
+    if not is_written_here:
+        monkeypatch.setattr(entries, "parts_of", lambda _: None)
+    second = save(store, source, b_5=b"new")
+    assert len(links_of(store)) >= 5
+    with playhead.open(tmp_path / "fresh") as other:
+        first = other.artifacts.save("data", source)
+        assert (second.manifest.files, second.manifest.executables) == (
+            first.manifest.files,
+            first.manifest.executables,
+        )
+        assert second.manifest.executables == ("a0/7.bin", "b/3.txt")
+        assert (second.size, len(second.files)) == (first.size, len(first.files))
+        assert said_by(second) == said_by(first)
+
+
+def said_by(version: playhead.ArtifactVersion) -> list[str]:
+    """Give the lines of a manifest that do not say when it was made."""
+    lines = (version.path.parent / "manifest.json").read_text().splitlines()
+    return [line for line in lines if "created_at" not in line]
 
 
 def test_every_kind_of_change_is_seen(store: playhead.Store, source: Path, tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 from playhead import disk
 from playhead.errors import BadName, Damaged, Exists
 from playhead.lanes.files import parallel, sharing
-from playhead.lanes.files.manifest import FileEntry, Manifest
+from playhead.lanes.files.entries import FileEntry
+from playhead.lanes.files.manifest import Manifest
 from playhead.lanes.files.pool import Pool, Watch, blocks_of, digest_of, size_of
 from playhead.layout import VersionFolder, windows_problems
 

@@ -7,7 +7,7 @@ version has a link to the folder that the earlier one has.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,9 +17,10 @@ from playhead.catalog import known_files, known_folders
 from playhead.catalog.known_folders import KnownFolder
 from playhead.errors import Damaged
 from playhead.home import Home
-from playhead.lanes.files import sharing
+from playhead.lanes.files import entries, sharing
 from playhead.lanes.files.documents import content_of
-from playhead.lanes.files.manifest import FileEntry, Manifest
+from playhead.lanes.files.entries import Parted
+from playhead.lanes.files.manifest import Manifest
 from playhead.lanes.files.pool import Pool
 from playhead.lanes.files.tree import Look, above_of
 from playhead.lanes.files.versions import Metadata, Versions
@@ -52,15 +53,18 @@ class Recalled:
         """Its manifest."""
         return Manifest.decode(self.version, self.data)
 
-    def entries(self) -> Iterator[FileEntry]:
-        """Walk over the files of the folders."""
-        prefixes = self._prefixes
-        return (entry for entry in self.manifest.files if entry.path.startswith(prefixes))
+    @cached_property
+    def _parted(self) -> Parted:
+        found = entries.parts_of(self.data)
+        return found or Parted(entries.spelled(self.manifest.files), {"executables": list(self.manifest.executables)})
+
+    def files(self) -> Iterator[tuple[str, Sequence[bytes]]]:
+        """Walk over the folders: how the paths of all files in each begin, and what the manifest says of these."""
+        return ((prefix, entries.below(self._parted.files, prefix)) for prefix in self._prefixes)
 
     def executables(self) -> Iterator[str]:
         """Walk over the paths of those that can be run."""
-        prefixes = self._prefixes
-        return (path for path in self.manifest.executables if path.startswith(prefixes))
+        return (path for path in self._parted.rest.get("executables", ()) if path.startswith(self._prefixes))
 
     @property
     def _prefixes(self) -> tuple[str, ...]:

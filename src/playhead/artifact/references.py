@@ -11,7 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 from playhead.errors import BadRef, Damaged, NotFound, WrongType
 from playhead.lanes.files import sources
-from playhead.lanes.files.manifest import ALGORITHM, Reference
+from playhead.lanes.files.entries import ALGORITHM
+from playhead.lanes.files.manifest import Reference
 from playhead.lanes.files.pool import digest_of
 from playhead.layout import Layout
 

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from playhead import clock, disk
 from playhead.artifact import index, recalling, references
@@ -16,9 +17,10 @@ from playhead.catalog import known_files
 from playhead.catalog.known_files import Stamp
 from playhead.errors import Damaged, Empty
 from playhead.home import Home
-from playhead.lanes.files import sharing, typed
+from playhead.lanes.files import entries, manifest, sharing, typed
+from playhead.lanes.files.entries import FileEntry
 from playhead.lanes.files.intake import Intake
-from playhead.lanes.files.manifest import Manifest, Reference
+from playhead.lanes.files.manifest import Reference
 from playhead.lanes.files.pool import Pool
 from playhead.lanes.files.sources import Source
 from playhead.lanes.files.tree import Tree, is_in
@@ -131,25 +133,24 @@ def _taken(
     """Bring in all files, but for those of folders that an earlier version has, and write the manifest."""
     shared = () if known is None else known.folders
     sources = tree.sources(without=shared)
-    entries = [] if known is None else [*known.entries()]
+    kept = [] if known is None else [*known.files()]
+    taken: list[FileEntry] = []
     with watching(title, sum(source.stamp.size for source in sources), progress) as watch:
         intake = Intake(pool, staged.files, _known(home, sources), watch)
         if "" not in shared:
             disk.make_folder(staged.files)
             around = {place.rpartition("/")[0] for place in shared}
-            entries += intake.take(sources, around.union(place for place in tree.empty if not is_in(place, shared)))
+            taken = intake.take(sources, around.union(place for place in tree.empty if not is_in(place, shared)))
     executables = {*intake.executables, *(() if known is None else known.executables())}
-    manifest = Manifest(
-        tuple(sorted(entries, key=lambda entry: entry.path)),
-        referred,
-        clock.now(),
-        tuple(tree.empty),
-        tuple(sorted(executables)),
-    )
-    data = manifest.encode()
+    size = sum(entry.size for entry in taken) + sum(entries.size_of(lines) for _, lines in kept)
+    # Files whose paths begin alike follow one another, so that a folder is in order as a whole.
+    new = zip((entry.path for entry in taken), ([lines] for lines in entries.spelled(taken)), strict=True)
+    files = [lines for _, each in sorted([*kept, *new], key=itemgetter(0)) for lines in each]
+    data = manifest.compose(files, size, referred, clock.now(), tree.empty, sorted(executables))
     disk.replace(staged.manifest, data, named=False)
     digest = hashlib.sha256(data).hexdigest()
-    return _Held(digest, manifest.size, len(manifest.files), len(referred), intake.learned, intake.unsure)
+    size += sum(reference.size or 0 for reference in referred)
+    return _Held(digest, size, len(files), len(referred), intake.learned, intake.unsure)
 
 
 def _known(home: Home, sources: Sequence[Source]) -> dict[Stamp, str]:

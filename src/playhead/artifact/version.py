@@ -14,7 +14,8 @@ from playhead.artifact import handing, recalling, references
 from playhead.errors import BadName, BadRef, Damaged, NotFound, WrongType
 from playhead.home import Home
 from playhead.lanes.files import parallel
-from playhead.lanes.files.manifest import FileEntry, Manifest, Reference
+from playhead.lanes.files.entries import FileEntry
+from playhead.lanes.files.manifest import Manifest, Reference
 from playhead.lanes.files.pool import Pool
 from playhead.lanes.files.versions import DELETED, Metadata, VersionEntry, Versions
 from playhead.layout import ArtifactFolder, VersionFolder

@@ -14,7 +14,8 @@ from playhead.care.finding import BLOB, DAMAGE, FILES, NOTE, REBUILD, VERSIONS, 
 from playhead.care.ground import Ground
 from playhead.errors import Damaged
 from playhead.lanes.files import sharing
-from playhead.lanes.files.manifest import FileEntry, Manifest
+from playhead.lanes.files.entries import FileEntry
+from playhead.lanes.files.manifest import Manifest
 from playhead.lanes.files.pool import Blob, Pool, is_whole, size_of
 from playhead.lanes.files.tree import above_of, is_in
 from playhead.lanes.files.versions import DELETED, Metadata, Versions

@@ -18,7 +18,8 @@ from playhead.artifact import index
 from playhead.home import Home
 from playhead.integrations.incoming import Refused
 from playhead.integrations.runicorn.artifact_source import SourceVersion
-from playhead.lanes.files.manifest import FileEntry, Manifest
+from playhead.lanes.files.entries import FileEntry
+from playhead.lanes.files.manifest import Manifest
 from playhead.lanes.files.pool import READ_ONLY, Pool, blocks_of, digest_of
 from playhead.lanes.files.versions import DELETED, READY, Metadata, VersionEntry, Versions
 from playhead.layout import ArtifactFolder, VersionFolder

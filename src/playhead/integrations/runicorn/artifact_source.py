@@ -20,7 +20,8 @@ from playhead.artifact import TYPES
 from playhead.artifact.references import check_uri
 from playhead.errors import BadName, BadRef, Damaged
 from playhead.integrations.incoming import Refused
-from playhead.lanes.files.manifest import FileEntry, Manifest, Reference
+from playhead.lanes.files.entries import FileEntry
+from playhead.lanes.files.manifest import Manifest, Reference
 from playhead.lanes.files.pool import Pool
 from playhead.lanes.files.versions import DELETED, LATEST, READY, Metadata, VersionEntry, Versions
 from playhead.layout import (

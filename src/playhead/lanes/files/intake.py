@@ -16,7 +16,7 @@ from playhead import clock, disk
 from playhead.catalog.known_files import Stamp
 from playhead.errors import Damaged
 from playhead.lanes.files import parallel
-from playhead.lanes.files.manifest import ALGORITHM, FileEntry
+from playhead.lanes.files.entries import ALGORITHM, FileEntry
 from playhead.lanes.files.pool import BLOCK, READ_ONLY, Pool, Watch, blocks_of, is_whole
 from playhead.lanes.files.sources import Source, gone, stamp_of
 

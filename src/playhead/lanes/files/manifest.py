@@ -3,39 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from playhead import strictjson
 from playhead.errors import BadName, Damaged
-from playhead.lanes.files import typed
+from playhead.lanes.files import entries, typed
 from playhead.lanes.files.documents import RESTORE, content_of, decoded
+from playhead.lanes.files.entries import FileEntry
 from playhead.layout import VersionFolder, check_member
-
-ALGORITHM = "sha256:"
-
-
-@dataclass(frozen=True, slots=True)
-class FileEntry:
-    """One file of a version.
-
-    Attributes:
-        path: Its place in the artifact, with `/` between folders.
-        size: Bytes.
-        digest: `sha256:` and its SHA-256 in hexadecimal.
-        modified_at: When the file that was saved was last written, in seconds since 1970.
-    """
-
-    path: str
-    size: int
-    digest: str
-    modified_at: float | None = None
-
-    @property
-    def sha256(self) -> str:
-        """The SHA-256 alone."""
-        return self.digest.removeprefix(ALGORITHM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +56,14 @@ class Manifest:
 
     def encode(self) -> bytes:
         """Give the content of `manifest.json`."""
-        entries = [
-            {"path": entry.path, "size": entry.size, "digest": entry.digest, "modified_at": entry.modified_at}
-            for entry in self.files
-        ]
-        content = {
-            "files": entries,
-            "references": [asdict(entry) for entry in self.references],
-            "total_size": self.size,
-            "total_files": len(self.files),
-            "total_references": len(self.references),
-            "created_at": self.created_at,
-        }
-        more = {"folders": self.folders, "executables": self.executables}  # others know neither
-        return strictjson.encode(content | {key: paths for key, paths in more.items() if paths}, indent=True)
+        return compose(
+            entries.spelled(self.files),
+            sum(entry.size for entry in self.files),
+            self.references,
+            self.created_at,
+            self.folders,
+            self.executables,
+        )
 
     @classmethod
     def load(cls, folder: VersionFolder, expected: str | None) -> Manifest:
@@ -118,7 +88,7 @@ class Manifest:
         path = folder.manifest
         content = decoded(path, data)
         try:
-            files = tuple(map(_file_entry, content["files"]))
+            files = tuple(map(entries.checked, content["files"]))
             references = tuple(map(_reference, content.get("references") or ()))
             folders = tuple(map(check_member, typed.texts(content.get("folders"))))
             executables = typed.texts(content.get("executables"))
@@ -127,12 +97,33 @@ class Manifest:
             raise Damaged(path, "a list of files", f"an error: {error!r}", RESTORE) from error
 
 
-def _file_entry(found: Any) -> FileEntry:
-    if not isinstance(found, dict):
-        raise TypeError(f"expected an object for each file, found {found!r}")
-    path, size, digest, at = found["path"], found["size"], found["digest"], found.get("modified_at")
-    check_member(typed.text(path))
-    return FileEntry(path, typed.whole(size), typed.digest(digest), None if at is None else float(typed.number(at)))
+def compose(
+    files: Sequence[bytes],
+    size: int,
+    references: Sequence[Reference],
+    created_at: float,
+    folders: Sequence[str],
+    executables: Sequence[str],
+) -> bytes:
+    """Give the content of `manifest.json`.
+
+    Args:
+        files: The lines of its files, in order of their paths.
+        size: Bytes of these.
+        references: What lies elsewhere.
+        created_at: When it is made.
+        folders: Folders in which nothing is.
+        executables: The paths of files that can be run.
+    """
+    rest = {
+        "references": [asdict(entry) for entry in references],
+        "total_size": size + sum(entry.size or 0 for entry in references),
+        "total_files": len(files),
+        "total_references": len(references),
+        "created_at": created_at,
+    }
+    more = {"folders": folders, "executables": executables}  # others know neither
+    return entries.joined(files, rest | {key: paths for key, paths in more.items() if paths})
 
 
 def _reference(found: Any) -> Reference:
