@@ -133,7 +133,7 @@ RULES = {
         set(),
     ),
     "pickle": (r"^\s*(import pickle|from pickle)", set(), set()),
-    "a file written outside disk.py": (
+    "a file written outside disk/": (
         r"\.write_(text|bytes)\(|(?<![\w.])open\([^)]*[\"'][wax]b?\+?[\"']|os\.(rename|replace|unlink|remove|mkdir|link|truncate)\(|shutil\.(rmtree|move)\(",
         {"disk"},
         {"store.py", "opening.py"},  # the private copy of a catalogue on a medium that cannot be written

@@ -200,7 +200,7 @@ def interruptible(code: CodeType) -> frozenset[int]:
 class Interrupt:
     """Raise `KeyboardInterrupt` at the n-th place of the journal and the disk where one can be raised."""
 
-    FILES = (writer.__file__, segment.__file__, disk.__file__)
+    FILES = (writer.__file__, segment.__file__, *map(str, Path(disk.__file__).parent.glob("*.py")))
 
     def __init__(self, n: int) -> None:
         self.left = n

@@ -1,0 +1,100 @@
+"""Draft: a new file for a library that writes to file objects."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+from playhead.disk.hook import StrPath, before, write_all
+from playhead.disk.naming import discard, rename, temporary_beside
+from playhead.disk.syncing import sync, sync_folder
+
+
+class Draft(io.RawIOBase):
+    """A new file for a library that writes to file objects: hidden until `commit` puts it in its place whole.
+
+    Args:
+        target: Where it will be; its folder exists.
+    """
+
+    def __init__(self, target: StrPath) -> None:
+        super().__init__()
+        self.target = Path(target)
+        self._path = temporary_beside(target)
+        self._fd = -1
+        self._pid = os.getpid()
+        before("create", self._path)
+        self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+
+    def write(self, data: Any, /) -> int:
+        """Write all of the bytes at the current position."""
+        view = memoryview(data).cast("B")
+        write_all(self._fd, self._path, [view])
+        return len(view)
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Read back what was written."""
+        return os.readv(self._fd, [buffer])
+
+    def truncate(self, size: int | None = None, /) -> int:
+        """Cut or extend the file."""
+        size = self.tell() if size is None else size
+        before("truncate", self._path)
+        os.ftruncate(self._fd, size)
+        return size
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        """Move the position."""
+        return os.lseek(self._fd, offset, whence)
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def writable(self) -> bool:
+        """Tell that it can be written."""
+        return True
+
+    def seekable(self) -> bool:
+        """Tell that the position can move."""
+        return True
+
+    def commit(self, *, durable: bool = True, named: bool = True) -> None:
+        """Put the file in its place, instead of one that is there.
+
+        Args:
+            durable: Also wait for the medium, file and folder.
+            named: False where the caller syncs the folder itself, after more files.
+        """
+        try:
+            if durable:
+                sync(self._fd, self._path)
+            self._let_go()
+            rename(self._path, self.target)
+        except OSError:
+            self.discard()
+            raise
+        self._pid = 0
+        if durable and named:
+            sync_folder(self.target.parent)
+
+    def discard(self) -> None:
+        """Remove what was written. Discarding twice is fine."""
+        self._let_go()
+        discard(self._path)
+        self._pid = 0
+
+    def __del__(self) -> None:
+        # A signal's exception may come before whoever made the draft could see to it.
+        if getattr(self, "_pid", 0) == os.getpid():
+            self.discard()
+
+    def close(self) -> None:
+        """Do nothing: libraries close what they were given, and `commit` comes after."""
+
+    def _let_go(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1

@@ -1,0 +1,72 @@
+"""Opening files that may be something else: a store can come from a stranger."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from playhead.disk.hook import StrPath
+from playhead.errors import Damaged
+
+_NO_FILE = "a folder, pipe, socket or device"
+
+
+def open_to_read(path: StrPath) -> int:
+    """Open a file to read; a pipe or a device, which could keep us waiting for ever, is refused.
+
+    Raises:
+        Damaged: It is no file.
+    """
+    return _open_file(path, os.O_RDONLY)
+
+
+def check_plain(path: StrPath, remedy: str = "Put the file itself in its place") -> None:
+    """See that a path is that of a file, or of nothing, before a library opens it that follows links and waits.
+
+    Args:
+        path: The file.
+        remedy: What to do where it is none.
+
+    Raises:
+        Damaged: It is a link, which may lead out of a store of a stranger, or a folder, pipe, socket or device.
+    """
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(mode):
+        raise Damaged(path, "a file", f"a link to {os.readlink(path)}", remedy)
+    if not stat.S_ISREG(mode):
+        raise Damaged(path, "a file", _NO_FILE, remedy)
+
+
+def open_to_write(path: StrPath, flags: int) -> int:
+    """Open a file to write to it or to cut it; a link is refused, since it may lead out of a store of a stranger.
+
+    Only the last part of the path counts: the store itself may lie behind a link.
+    """
+    try:
+        return _open_file(path, flags | os.O_NOFOLLOW)
+    except OSError as error:
+        if error.errno == errno.ELOOP and os.path.islink(path):
+            found = f"a link to {os.readlink(path)}"
+            raise Damaged(path, "a file to write to", found, "Put the file itself in its place") from None
+        raise
+
+
+def _open_file(path: StrPath, flags: int) -> int:
+    try:
+        fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
+    except OSError as error:
+        if error.errno in (errno.ENXIO, errno.ENODEV, errno.EISDIR):  # a pipe nobody reads, a socket, a folder
+            raise _no_file(path) from None
+        raise
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    raise _no_file(path)
+
+
+def _no_file(path: StrPath) -> Damaged:
+    return Damaged(path, "a file", _NO_FILE, "Move it away, and restore the file from a copy")

@@ -1,0 +1,52 @@
+"""Waiting until what was written is on the medium."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+from playhead.disk.hook import StrPath, before
+
+
+def sync(fd: int, path: StrPath) -> None:
+    """Wait until what was written through a descriptor is on the medium."""
+    before("fsync", path)
+    os.fsync(fd)
+
+
+def sync_folder(path: StrPath) -> None:
+    """Wait until the names in a folder are on the medium."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        sync(fd, path)
+    finally:
+        os.close(fd)
+
+
+def sync_file(path: StrPath) -> None:
+    """Wait until a file, whoever wrote it, is on the medium."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        sync(fd, path)
+    finally:
+        os.close(fd)
+
+
+def sync_file_system(path: StrPath) -> None:
+    """Wait until all that was written to the file system of a folder is on the medium.
+
+    For thousands of small files this takes a twentieth of the time that a sync of each does.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        before("fsync", path)
+        try:
+            whole = ctypes.CDLL(None, use_errno=True).syncfs
+        except AttributeError:  # another system than Linux
+            os.sync()
+            return
+        if whole(fd):
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code), os.fspath(path))
+    finally:
+        os.close(fd)
