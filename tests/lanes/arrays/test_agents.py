@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from playhead.errors import WrongType
-from playhead.lanes.arrays import recorder
+from playhead.lanes.arrays import declaring
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.recompressing import recompress
 from playhead.lanes.arrays.reel import Reel
@@ -74,7 +74,7 @@ def test_a_name_that_cannot_be_written_is_refused_at_the_step(tmp_path: Path, na
 
 
 def test_one_more_than_can_be_numbered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder, "_MOST_AGENT", 2)
+    monkeypatch.setattr(declaring, "_MOST_AGENT", 2)
     writer = ReelWriter(reel_in(tmp_path), ReplayConfig())
     for name in ("a", "b", "c", "a"):
         writer.step({}, 1.0, False, False, agent=name)

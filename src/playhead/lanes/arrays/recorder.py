@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,34 +17,18 @@ from playhead import clock, disk
 from playhead.errors import Closed, OutOfOrder, WrongShape, WrongType
 from playhead.lanes.arrays import rows
 from playhead.lanes.arrays.config import ReplayConfig
-from playhead.lanes.arrays.kind import CHECKS, FINALS, KEYFRAMES, MOST_GROUPS, PREFIXES, STEPS, ArrayKind
-from playhead.lanes.arrays.reeltape import Beginning, ReelTape, as_json
-from playhead.lanes.arrays.stage import Stage
-from playhead.lanes.arrays.values import as_array, fitted
+from playhead.lanes.arrays.declaring import DeclaringTape
+from playhead.lanes.arrays.kind import FINALS, KEYFRAMES, PREFIXES
+from playhead.lanes.arrays.reeltape import Beginning, as_json
+from playhead.lanes.arrays.values import fitted
 from playhead.signal.contract import check_stamp
 from playhead.signal.keys import MOST
 from playhead.tape import Crew
 
-RARE = 4  # rows that are compressed together where an episode has one
-STATES = 16  # states of a simulator that are: each is much like the one before
-_FEW = 3  # chunks that wait while the caller is not held up
-_BATCH = 64  # steps after which the background is woken
-_GIVEN = 16  # steps that are recorded together
-_STEP_BYTES = 600  # of Python objects that one waiting step is, besides its arrays and its info
-_SMALL_INFO = 256
-_LEAST_WAITING = 4  # steps, however large
 _INTEGERS = frozenset((int, np.int64, np.int32))
-_MOST_AGENT = int(np.iinfo(rows.ROW["agent"]).max)
 
 
-class _Together(NamedTuple):
-    """Arrays that come together in a step: where they go, and their bits in `has`."""
-
-    stages: tuple[Stage, ...]
-    has: int
-
-
-class ReelRecorder(ReelTape):
+class ReelRecorder(DeclaringTape):
     """Records the steps of one environment into a journal. Safe in threads.
 
     Args:
@@ -71,25 +55,16 @@ class ReelRecorder(ReelTape):
         on_end: Callable[[], None] | None = None,
         crew: Crew | None = None,
     ) -> None:
-        super().__init__(folder, config, prepare, facts=facts, on_roll=on_roll, on_end=on_end, crew=crew)
+        super().__init__(folder, config, prepare, facts=facts, stacks=stacks, on_roll=on_roll, on_end=on_end, crew=crew)
         begin = self._begin_at
-        self._stacks = dict(stacks or {})
         self._lock = threading.RLock()  # held by whoever records
         self._stamps = clock.Stamps(begin.last_ns)
-        self._kinds = begin.kinds
         self._episode = begin.episode
         self._is_open = False  # an episode is
-        self._numbers = {name: number for number, name in enumerate(self._agents)}
         self._steps_of: dict[int, int] = {}  # for each agent, the number of its next step
         self._is_timed = False  # the caller gives times
-        self._stages: dict[str, Stage] = {}
-        self._rare_stages: dict[tuple[str, str], Stage] = {}
-        self._together: dict[tuple[str, ...], _Together] = {}
-        self._batch, self._few, self._most = _BATCH, _FEW * _BATCH, _LEAST_WAITING
         self._wake_at = begin.row
         self._given: list[tuple[Any, ...]] = []
-        self._most_given = _GIVEN
-        self._info_bytes = _SMALL_INFO  # the longest so far
         self._tried = (-1, 0, 0)  # the row, number and last time of the steps that were last to be recorded together
         self._ended: Closed | None = None
         self._start()
@@ -106,11 +81,6 @@ class ReelRecorder(ReelTape):
     def episode(self) -> int:
         """The number of the episode that is open, or comes next."""
         return self._episode
-
-    def shape_of(self, name: str, axis: str = STEPS) -> tuple[int, ...] | None:
-        """Give the shape of an array's rows; None where there is none yet."""
-        kind = self._kinds.get((axis, name))
-        return None if kind is None else kind.shape
 
     @property
     def is_open(self) -> bool:
@@ -425,10 +395,6 @@ class ReelRecorder(ReelTape):
         self._rare[axis] = row + 1
         return {axis: row, "arrays": list(values)}
 
-    def _note(self, note: dict[str, Any]) -> None:
-        with self._adding:
-            self._notes.append((self._row, note))
-
     def _refuse_ended(self) -> None:
         if self._ended is not None:
             raise self._ended.with_traceback(None)
@@ -445,91 +411,6 @@ class ReelRecorder(ReelTape):
             raise WrongType(f"the number of a step is a whole number from 0, not {step!r}")
         if self._is_open and step < self._steps_of.get(agent, 0):
             raise OutOfOrder(f"step {step} comes behind step {self._steps_of[agent] - 1} of this episode")
-
-    def _agent(self, name: str) -> int:
-        number = self._numbers.get(name) if isinstance(name, str) else None
-        return self._new_agent(name) if number is None else number
-
-    def _new_agent(self, name: str) -> int:
-        if not isinstance(name, str) or not name or not _can_be_written(name):
-            raise WrongType(f"an agent is named by a text of whole characters without U+0000, not {name!r}")
-        if len(self._agents) > _MOST_AGENT:
-            raise WrongType(f"a replay holds at most {_MOST_AGENT + 1:,} agents; {name!r} is one too many")
-        if name not in self._agents:  # else a signal's exception came before the last line here
-            self._agents.append(name)
-            self._note({"agent": name})
-        self._numbers[name] = number = self._agents.index(name)
-        return number
-
-    def _take_up(self, names: tuple[str, ...], arrays: Mapping[str, Any]) -> _Together:
-        """Take up the arrays of a step that are new; those of one group come together, or not at all.
-
-        Raises:
-            WrongShape, WrongType: One of them cannot be recorded. None is taken up.
-        """
-        kinds = {name: self._kind_of(name, STEPS, arrays[name]) for name in names}
-        for name, kind in kinds.items():
-            fitted(arrays[name], kind)
-        for group in {kind.group for kind in kinds.values()}:
-            known = {name for (axis, name), kind in self._kinds.items() if axis == STEPS and kind.group == group}
-            given = {name for name, kind in kinds.items() if kind.group == group}
-            if known and given != known:
-                odd = ", ".join(sorted(known ^ given))
-                raise WrongShape(f"a step that has {group} has all its parts, as those before; it differs in {odd}")
-        for name, kind in kinds.items():
-            if name not in self._stages:
-                self._stages[name] = self._new_stage(kind)
-        stages = tuple(self._stages[name] for name in names)
-        has = 0
-        for stage in stages:
-            has |= stage.bit
-        self._pace()
-        return self._together.setdefault(names, _Together(stages, has))
-
-    def _pace(self) -> None:
-        """Say how often the background is woken, and how much may wait, by the size of all arrays."""
-        kinds = [stage.kind for stage in self._stages.values()]
-        # A row of a stack holds on to the whole of it.
-        step_bytes = _STEP_BYTES + self._info_bytes + sum(kind.row_bytes * kind.stack for kind in kinds)
-        self._batch = min([_BATCH, *(kind.chunk for kind in kinds)])
-        self._most = max(_LEAST_WAITING, self._config.queue // step_bytes)
-        self._few = min(_FEW * self._batch, self._most)
-        self._batch = min(self._batch, self._most)
-        self._most_given = min(_GIVEN, max(1, self._most // 4))
-
-    def _kind_of(self, name: str, axis: str, first: Any) -> ArrayKind:
-        """Describe an array, by its first row where it is new."""
-        kind = self._kinds.get((axis, name))
-        if kind is None:
-            like = self._kinds.get((STEPS, name))
-            array = as_array(name, first, None if like is None else np.dtype(like.dtype))
-            stack = self._stacks.get(name, 1) if axis == STEPS else 1
-            chunk = {STEPS: self._config.chunk, KEYFRAMES: STATES}.get(axis, RARE)
-            kind = ArrayKind.of(name, axis, array, chunk=chunk, stack=stack)
-        return kind
-
-    def _new_stage(self, kind: ArrayKind) -> Stage:
-        """Make the stage of an array and declare it."""
-        stage = self._add_stage(kind, self._bits(kind))
-        self._kinds[kind.axis, kind.name] = kind
-        if kind.axis != STEPS:
-            self._rare_stages[kind.axis, kind.name] = stage
-        return stage
-
-    def _bits(self, kind: ArrayKind) -> int:
-        """Give the bit of a group; a step with a check of an array counts as one that has the array."""
-        if kind.axis == KEYFRAMES:
-            return 0
-        head, _, checked = kind.name.partition(".")
-        return self._bit(head) | (self._bit(checked.partition(".")[0]) if head == CHECKS and checked else 0)
-
-    def _bit(self, group: str) -> int:
-        if group not in self._groups:
-            if len(self._groups) == MOST_GROUPS:
-                raise WrongType(f"a replay holds at most {MOST_GROUPS} groups of arrays; {group!r} is one too many")
-            self._groups.append(group)
-            self._note({"group": group})
-        return 1 << self._groups.index(group)
 
     # -- the end ----------------------------------------------------------------------------------------------------
 
@@ -553,11 +434,3 @@ class ReelRecorder(ReelTape):
         """Let go in a forked child, where another thread of the parent may have held the lock."""
         self._lock, self._adding = threading.RLock(), threading.RLock()
         super().disown()
-
-
-def _can_be_written(text: str) -> bool:
-    """Tell whether a text can lie in HDF5 and in UTF-8."""
-    try:
-        return b"\0" not in text.encode()
-    except UnicodeEncodeError:  # half a character
-        return False

@@ -1,0 +1,167 @@
+"""DeclaringTape: which arrays, groups of arrays and agents a reel has.
+
+Each is taken up with the first step that has it, and stays as it was then: a run never changes the shape of an array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from playhead import disk
+from playhead.errors import WrongShape, WrongType
+from playhead.lanes.arrays import rows
+from playhead.lanes.arrays.config import ReplayConfig
+from playhead.lanes.arrays.kind import CHECKS, KEYFRAMES, MOST_GROUPS, STEPS, ArrayKind
+from playhead.lanes.arrays.reeltape import Beginning, ReelTape
+from playhead.lanes.arrays.stage import Stage
+from playhead.lanes.arrays.values import as_array, fitted
+from playhead.tape import Crew
+
+RARE = 4  # rows that are compressed together where an episode has one
+STATES = 16  # states of a simulator that are: each is much like the one before
+_FEW = 3  # chunks that wait while the caller is not held up
+_BATCH = 64  # steps after which the background is woken
+_GIVEN = 16  # steps that are recorded together
+_STEP_BYTES = 600  # of Python objects that one waiting step is, besides its arrays and its info
+_SMALL_INFO = 256
+_LEAST_WAITING = 4  # steps, however large
+_MOST_AGENT = int(np.iinfo(rows.ROW["agent"]).max)
+
+
+class Together(NamedTuple):
+    """Arrays that come together in a step: where they go, and their bits in `has`."""
+
+    stages: tuple[Stage, ...]
+    has: int
+
+
+class DeclaringTape(ReelTape):
+    """Lays the steps of one environment down, and knows what they hold; the arguments are those of `ReelRecorder`."""
+
+    def __init__(
+        self,
+        folder: disk.StrPath,
+        config: ReplayConfig,
+        prepare: Callable[[int], Beginning],
+        *,
+        facts: Mapping[str, Any] | None,
+        stacks: Mapping[str, int] | None,
+        on_roll: Callable[[int], None] | None,
+        on_end: Callable[[], None] | None,
+        crew: Crew | None,
+    ) -> None:
+        super().__init__(folder, config, prepare, facts=facts, on_roll=on_roll, on_end=on_end, crew=crew)
+        self._stacks = dict(stacks or {})
+        self._kinds = self._begin_at.kinds
+        self._numbers = {name: number for number, name in enumerate(self._agents)}
+        self._stages: dict[str, Stage] = {}
+        self._rare_stages: dict[tuple[str, str], Stage] = {}
+        self._together: dict[tuple[str, ...], Together] = {}
+        self._batch, self._few, self._most = _BATCH, _FEW * _BATCH, _LEAST_WAITING
+        self._most_given = _GIVEN
+        self._info_bytes = _SMALL_INFO  # the longest so far
+
+    def shape_of(self, name: str, axis: str = STEPS) -> tuple[int, ...] | None:
+        """Give the shape of an array's rows; None where there is none yet."""
+        kind = self._kinds.get((axis, name))
+        return None if kind is None else kind.shape
+
+    def _note(self, note: dict[str, Any]) -> None:
+        with self._adding:
+            self._notes.append((self._row, note))
+
+    def _agent(self, name: str) -> int:
+        number = self._numbers.get(name) if isinstance(name, str) else None
+        return self._new_agent(name) if number is None else number
+
+    def _new_agent(self, name: str) -> int:
+        if not isinstance(name, str) or not name or not _can_be_written(name):
+            raise WrongType(f"an agent is named by a text of whole characters without U+0000, not {name!r}")
+        if len(self._agents) > _MOST_AGENT:
+            raise WrongType(f"a replay holds at most {_MOST_AGENT + 1:,} agents; {name!r} is one too many")
+        if name not in self._agents:  # else a signal's exception came before the last line here
+            self._agents.append(name)
+            self._note({"agent": name})
+        self._numbers[name] = number = self._agents.index(name)
+        return number
+
+    def _take_up(self, names: tuple[str, ...], arrays: Mapping[str, Any]) -> Together:
+        """Take up the arrays of a step that are new; those of one group come together, or not at all.
+
+        Raises:
+            WrongShape, WrongType: One of them cannot be recorded. None is taken up.
+        """
+        kinds = {name: self._kind_of(name, STEPS, arrays[name]) for name in names}
+        for name, kind in kinds.items():
+            fitted(arrays[name], kind)
+        for group in {kind.group for kind in kinds.values()}:
+            known = {name for (axis, name), kind in self._kinds.items() if axis == STEPS and kind.group == group}
+            given = {name for name, kind in kinds.items() if kind.group == group}
+            if known and given != known:
+                odd = ", ".join(sorted(known ^ given))
+                raise WrongShape(f"a step that has {group} has all its parts, as those before; it differs in {odd}")
+        for name, kind in kinds.items():
+            if name not in self._stages:
+                self._stages[name] = self._new_stage(kind)
+        stages = tuple(self._stages[name] for name in names)
+        has = 0
+        for stage in stages:
+            has |= stage.bit
+        self._pace()
+        return self._together.setdefault(names, Together(stages, has))
+
+    def _pace(self) -> None:
+        """Say how often the background is woken, and how much may wait, by the size of all arrays."""
+        kinds = [stage.kind for stage in self._stages.values()]
+        # A row of a stack holds on to the whole of it.
+        step_bytes = _STEP_BYTES + self._info_bytes + sum(kind.row_bytes * kind.stack for kind in kinds)
+        self._batch = min([_BATCH, *(kind.chunk for kind in kinds)])
+        self._most = max(_LEAST_WAITING, self._config.queue // step_bytes)
+        self._few = min(_FEW * self._batch, self._most)
+        self._batch = min(self._batch, self._most)
+        self._most_given = min(_GIVEN, max(1, self._most // 4))
+
+    def _kind_of(self, name: str, axis: str, first: Any) -> ArrayKind:
+        """Describe an array, by its first row where it is new."""
+        kind = self._kinds.get((axis, name))
+        if kind is None:
+            like = self._kinds.get((STEPS, name))
+            array = as_array(name, first, None if like is None else np.dtype(like.dtype))
+            stack = self._stacks.get(name, 1) if axis == STEPS else 1
+            chunk = {STEPS: self._config.chunk, KEYFRAMES: STATES}.get(axis, RARE)
+            kind = ArrayKind.of(name, axis, array, chunk=chunk, stack=stack)
+        return kind
+
+    def _new_stage(self, kind: ArrayKind) -> Stage:
+        """Make the stage of an array and declare it."""
+        stage = self._add_stage(kind, self._bits(kind))
+        self._kinds[kind.axis, kind.name] = kind
+        if kind.axis != STEPS:
+            self._rare_stages[kind.axis, kind.name] = stage
+        return stage
+
+    def _bits(self, kind: ArrayKind) -> int:
+        """Give the bit of a group; a step with a check of an array counts as one that has the array."""
+        if kind.axis == KEYFRAMES:
+            return 0
+        head, _, checked = kind.name.partition(".")
+        return self._bit(head) | (self._bit(checked.partition(".")[0]) if head == CHECKS and checked else 0)
+
+    def _bit(self, group: str) -> int:
+        if group not in self._groups:
+            if len(self._groups) == MOST_GROUPS:
+                raise WrongType(f"a replay holds at most {MOST_GROUPS} groups of arrays; {group!r} is one too many")
+            self._groups.append(group)
+            self._note({"group": group})
+        return 1 << self._groups.index(group)
+
+
+def _can_be_written(text: str) -> bool:
+    """Tell whether a text can lie in HDF5 and in UTF-8."""
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:  # half a character
+        return False
