@@ -5,9 +5,6 @@ Here a few hundred moments; `make campaign` does all of it.
 
 from __future__ import annotations
 
-import errno
-import json
-import os
 import random
 import shutil
 import signal
@@ -15,18 +12,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import playhead
-from playhead.errors import PlayheadError
 from playhead.lanes.files import intake, sharing
-from playhead.testing import failing_at, killed_at, operations_of
+from playhead.testing import operations_of
 from tests.crash.artifact_campaign import FEW, WORKLOADS, hold_to
+from tests.crash.everywhere import FAILURES, ROOT, SHARE, at_changes_of_the_kernel, failing_at_each, killed_at_each
 
-ROOT = Path(__file__).parents[2]
-SHARE = float(os.environ.get("PLAYHEAD_CAMPAIGN", "0.1"))
 STRIDE = 1 if SHARE >= 1 else round(20 / SHARE)
 OUR_STRIDE = 1 if SHARE >= 1 else round(5 / SHARE)
 
@@ -39,32 +33,14 @@ def as_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(intake, "_COARSE_NS", intake._COARSE_NS)
 
 
-@pytest.fixture(scope="module")
-def preload(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    library = tmp_path_factory.mktemp("faults") / "faults.so"
-    source = Path(__file__).with_name("faults.c")
-    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl", "-lpthread"], check=True)
-    return library
-
-
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
     ("mode", "code"), [("kill", "EIO"), ("torn", "EIO"), ("fail", "ENOSPC"), ("fail-on", "EIO"), ("short", "ENOSPC")]
 )
 @pytest.mark.parametrize("what", list(WORKLOADS))
 def test_whole_or_not_there_at_any_change(preload: Path, what: str, mode: str, code: str) -> None:
-    offset = (len(what) + len(mode) * 3 + len(code)) % STRIDE
-    command = [sys.executable, "-m", "tests.crash.artifact_campaign", what, mode, code, str(STRIDE), str(offset)]
-    environment = {**os.environ, "LD_PRELOAD": str(preload)}
-    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr[-4000:]
-    found = json.loads(result.stdout)
-    print(
-        f"artifacts {what} {mode} {code}: {found['tried']} of {found['changes']} changes tried, "
-        f"{len(found['problems'])} problems"
-    )
-    assert found["tried"] > 0
-    assert found["problems"] == [], result.stderr[-4000:]
+    offset = len(what) + len(mode) * 3 + len(code)
+    at_changes_of_the_kernel(preload, "artifact_campaign", (what, mode, code), STRIDE, offset)
 
 
 def count_of(what: str, folder: Path) -> int:
@@ -75,40 +51,20 @@ def count_of(what: str, folder: Path) -> int:
 @pytest.mark.parametrize("torn", [False, True])
 @pytest.mark.parametrize("what", list(WORKLOADS))
 def test_killed_at_each_change_of_ours(tmp_path: Path, what: str, torn: bool) -> None:
-    work, holds = WORKLOADS[what]
     count = count_of(what, tmp_path)
     places = range(5 * torn, count, OUR_STRIDE)
-    killed = 0
-    for n in places:
-        (tmp_path / str(n)).mkdir()
-        path = tmp_path / str(n) / "s"
-        crash = killed_at(n, lambda acknowledge, path=path: work(path, acknowledge), torn=torn)
-        holds(path, crash.acknowledged)
-        killed += crash.killed
-    assert killed > 0
+    assert killed_at_each(tmp_path, WORKLOADS[what], places, torn=torn) > 0
     print(f"artifacts {what}: killed{' and torn' * torn} at {len(places)} of {count} changes, whole each time")
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize(("lasting", "short"), [(False, False), (True, False), (False, True)])
+@pytest.mark.parametrize(("lasting", "short"), FAILURES)
 @pytest.mark.parametrize("what", ["many", "shared"])
 def test_failing_at_each_change_of_ours(tmp_path: Path, what: str, lasting: bool, short: bool) -> None:
-    work, holds = WORKLOADS[what]
     count = count_of(what, tmp_path)
     places = range(3 * lasting + 6 * short, count, OUR_STRIDE)
-    failed = 0
-    for n in places:
-        (tmp_path / str(n)).mkdir()
-        path = tmp_path / str(n) / "s"
-        acknowledged: list[Any] = []
-        try:
-            with failing_at(n, errno.ENOSPC, lasting=lasting, short=short):
-                work(path, acknowledged.append)
-        except (PlayheadError, OSError):
-            failed += 1
-        holds(path, acknowledged)
-    assert failed > 0
-    print(f"artifacts: failed at {len(places)} of {count} changes, whole each time")
+    assert failing_at_each(tmp_path, WORKLOADS[what], places, lasting=lasting, short=short) > 0
+    print(f"artifacts {what}: failed at {len(places)} of {count} changes, whole each time")
 
 
 def test_killed_at_random_moments(tmp_path: Path) -> None:

@@ -6,30 +6,25 @@ Here a tenth of the moments; `make campaign` does all of them.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from playhead.errors import NotFound, PlayheadError
+from playhead.errors import NotFound
 from playhead.lanes.keyframes import tape, tiers
 from playhead.lanes.keyframes.retention import Aged
 from playhead.lanes.keyframes.sealed import Sealed
-from playhead.testing import failing_at, killed_at, operations_of
+from playhead.testing import failing_at, operations_of
 from playhead.trace import Trace, TraceWriter
 from playhead.trace.writing import recover
+from tests.crash.everywhere import FAILURES, SHARE, at_changes_of_the_kernel, failing_at_each, killed_at_each
 from tests.crash.trace_campaign import WORKLOADS
 
-ROOT = Path(__file__).parents[2]
-SHARE = float(os.environ.get("PLAYHEAD_CAMPAIGN", "0.1"))
 STRIDE = max(1, round(1 / SHARE))
 KILLS = max(4, round(100 * SHARE))
 
@@ -54,34 +49,16 @@ def changes_of(what: str, folder: Path) -> int:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("torn", [False, True])
 def test_killed_at_each_change(tmp_path: Path, what: str, torn: bool) -> None:
-    work, hold_to = WORKLOADS[what]
     places = range(3 * torn, changes_of(what, tmp_path / "count"), STRIDE)
-    for n in places:
-        path = tmp_path / str(n)
-        path.mkdir()
-        crash = killed_at(n, lambda acknowledge, path=path: work(path, acknowledge), torn=torn)
-        assert crash.killed
-        hold_to(path, crash.acknowledged)
+    assert killed_at_each(tmp_path, WORKLOADS[what], places, torn=torn, is_made=True) == len(places)
     print(f"trace {what}: killed{' and torn' * torn} at {len(places)} changes, all that was acknowledged is there")
 
 
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize(("lasting", "short"), [(False, False), (True, False), (False, True)])
+@pytest.mark.parametrize(("lasting", "short"), FAILURES)
 def test_failing_at_each_change(tmp_path: Path, what: str, lasting: bool, short: bool) -> None:
-    work, hold_to = WORKLOADS[what]
     places = range(2 * lasting + 5 * short, changes_of(what, tmp_path / "count"), STRIDE)
-    failed = 0
-    for n in places:
-        path = tmp_path / str(n)
-        path.mkdir()
-        acknowledged: list[Any] = []
-        try:
-            with failing_at(n, errno.ENOSPC, lasting=lasting, short=short):
-                work(path, acknowledged.append)
-        except (PlayheadError, OSError):
-            failed += 1
-        hold_to(path, acknowledged)
-    assert failed > 0
+    assert failing_at_each(tmp_path, WORKLOADS[what], places, lasting=lasting, short=short, is_made=True) > 0
     print(f"trace {what}: failed at {len(places)} changes, all that was acknowledged is there")
 
 
@@ -106,27 +83,11 @@ def test_closing_that_failed_can_be_tried_again(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.fixture(scope="module")
-def preload(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    library = tmp_path_factory.mktemp("faults") / "faults.so"
-    source = Path(__file__).with_name("faults.c")
-    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl", "-lpthread"], check=True)
-    return library
-
-
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("mode", "code"), [("kill", "EIO"), ("torn", "EIO"), ("fail", "EIO"), ("fail-on", "ENOSPC")])
 def test_nothing_is_lost_at_any_change_of_the_kernel(preload: Path, what: str, mode: str, code: str) -> None:
     stride = STRIDE * 2 if SHARE < 1 else 1
-    offset = (len(what) + len(mode)) % stride
-    command = [sys.executable, "-m", "tests.crash.trace_campaign", what, mode, code, str(stride), str(offset)]
-    environment = {**os.environ, "LD_PRELOAD": str(preload)}
-    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr[-4000:]
-    found = json.loads(result.stdout)
-    print(f"trace {what} {mode} {code}: {found['tried']} of {found['changes']} changes tried")
-    assert found["tried"] > 0
-    assert found["problems"] == [], result.stderr[-4000:]
+    at_changes_of_the_kernel(preload, "trace_campaign", (what, mode, code), stride, len(what) + len(mode))
 
 
 def record_for_ever(path: Path, pipe: int) -> None:
