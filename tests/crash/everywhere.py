@@ -46,7 +46,7 @@ def at_changes_of_the_kernel(preload: Path, campaign: str, mode: tuple[str, ...]
     assert result.returncode == 0, result.stderr[-4000:]
     found = json.loads(result.stdout)
     said = f"{found['tried']} of {found['changes']} changes tried, {len(found['problems'])} problems"
-    print(f"{campaign} {' '.join(mode)}: {said}")
+    print(f"{campaign.removesuffix('_campaign')} {' '.join(mode)}: {said}")
     assert found["tried"] > 0
     assert found["problems"] == [], result.stderr[-4000:]
 
