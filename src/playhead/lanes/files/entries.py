@@ -22,11 +22,11 @@ _EMPTY = b'{\n  "files": []'
 # What stands around files; no text in JSON has a line break in it.
 _BEFORE, _BETWEEN, _BEHIND = b'{\n  "files": [\n    {\n', b"\n    },\n    {\n", b"\n    }\n  ]"
 _PATH, _SIZE = b'      "path": ', b'      "size": '
+# Paths that JSON spells as they are, and that stay within the artifact; others are read one by one, and checked.
+_PART = rb'(?!\.{1,2}[/"])[^/"\\\n]{1,255}'
 _LINES = re.compile(
-    _PATH
-    + rb'"[^\n]*",\n'
-    + _SIZE
-    + rb'[0-9]{1,16},\n      "digest": "sha256:[0-9a-f]{64}",\n      "modified_at": [^\n]*'
+    rb'%b"%b(?:/%b)*",\n%b[0-9]{1,16},\n' % (_PATH, _PART, _PART, _SIZE)
+    + rb'      "digest": "sha256:[0-9a-f]{64}",\n      "modified_at": (?:null|[-+.0-9e]+)'
 )
 
 
@@ -97,7 +97,7 @@ def joined(files: Sequence[bytes], rest: Mapping[str, Any]) -> bytes:
 
 
 def parts_of(text: bytes) -> Parted | None:
-    """Take the text of a manifest apart; None where it was not written here."""
+    """Take the text of a manifest apart; None where it was not written here, or has a path that must be looked at."""
     if text.startswith(_EMPTY):
         return Parted([], strictjson.decode(text))
     stop = text.find(_BEHIND)
