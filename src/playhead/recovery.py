@@ -55,7 +55,6 @@ def _end_unclaimed(home: Home, run_id: str, run_dir: str) -> bool:
     A recorder sets the status before it gives up its claim, so the claim is looked for first.
     """
     folder = home.layout.run_at(run_dir)
-    home.layout.check_holds(folder.meta)
     if claims.of_run(home.layout, run_id) or not folder.meta.exists():
         return False
     if facts.read(home.layout, folder).status == "running":
@@ -86,7 +85,6 @@ def recover_claim(home: Home, path: Path) -> str | None:
 def settle(home: Home, claim: Claim) -> None:
     """Bring a run whose recorder or editor died to rest: cut torn lines, index what is there, mark it failed."""
     folder = home.layout.run_at(claim.run_dir)
-    home.layout.check_holds(folder.meta)
     if not folder.meta.exists():
         _forget(home, claim)
         return

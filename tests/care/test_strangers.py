@@ -20,6 +20,7 @@ from playhead.care.repairing import Repair
 from playhead.care.verifying import look
 from playhead.catalog import glance
 from playhead.cli import logtail
+from playhead.errors import Damaged
 from playhead.layout import Layout
 from tests.care.test_verifying import change
 from tests.test_recovery import killed_run
@@ -200,6 +201,17 @@ def test_no_run_is_read_behind_a_link(path: Path, tmp_path: Path, place: str, le
         assert sorted(run.id for run in store.runs) == left
     told = [finding for finding in verify(path) if finding.path == path / RUN / "meta.json"]
     assert ["links that lead to" in finding.found for finding in told] == [True]
+
+
+def test_a_run_that_the_catalogue_knows_is_not_read_behind_a_link(path: Path, tmp_path: Path) -> None:
+    """Was a bug: only the text of the path was looked at."""
+    shutil.move(path / RUN, tmp_path / "elsewhere")
+    (path / RUN).symlink_to(tmp_path / "elsewhere")
+    with playhead.open(path) as store:
+        run = store.runs["run_a"]
+        for read in (lambda: run.path, run.logs, lambda: run.media, lambda: run.environment):
+            with pytest.raises(Damaged, match="links that lead to"):
+                read()
 
 
 def test_a_link_within_the_store_is_no_second_run(path: Path) -> None:

@@ -92,9 +92,11 @@ class Layout:
         """Give the folder that the catalogue or a claim knows by its relative path.
 
         Raises:
-            Damaged: The path leads out of the store; it was not written by Playhead.
+            Damaged: The path leads out of the store, by itself or through links; it was not written by Playhead.
         """
-        return RunFolder(self.root / inside(run_dir, self.root))
+        folder = RunFolder(self.root / inside(run_dir, self.root))
+        self.check_holds(folder.meta)
+        return folder
 
     def dataset(self, name: str) -> DatasetFolder:
         """Name the folder of a dataset."""
