@@ -72,7 +72,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
         "import sys; from pathlib import Path; from tests.crash.artifact_campaign import work, FEW\n"
         "work(Path(sys.argv[1]), lambda what: print(what, flush=True), FEW)"
     )
-    chance, kills = random.Random(1), max(2, round(100 * SHARE / 5))
+    chance, kills = random.Random(1), max(2, round(100 * SHARE))
     for n in range(kills):
         (tmp_path / str(n)).mkdir()
         path = tmp_path / str(n) / "s"
