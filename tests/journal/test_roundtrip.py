@@ -6,7 +6,9 @@ import itertools
 import os
 import socket
 import struct
+import threading
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy
@@ -320,6 +322,25 @@ def test_records_can_be_read_while_a_poll_is_under_way(tmp_path: Path) -> None:
         for n, record in enumerate(reader.poll()):
             assert record.payload == b"%d" % n
             assert reader.read(positions[-1 - n]) == b"%d" % (29 - n)
+
+
+def test_threads_may_read_at_once(tmp_path: Path) -> None:
+    """Was a bug: one that went to another segment closed the file that another was reading."""
+    with JournalWriter(tmp_path, segment_bytes=400) as writer:
+        positions = [writer.append(b"%d" % n * 40) for n in range(40)]
+    threads = 6
+
+    def read(thread: int) -> None:
+        begin.wait()
+        for turn in range(200):
+            n = (7 * thread + 3 * turn) % 40
+            assert reader.read(positions[n]) == b"%d" % n * 40
+
+    for _ in range(3):
+        begin = threading.Barrier(threads)
+        with JournalReader(tmp_path) as reader, ThreadPoolExecutor(threads) as pool:
+            for done in [pool.submit(read, thread) for thread in range(threads)]:
+                done.result()
 
 
 def test_a_closed_reader_reads_nothing_more(tmp_path: Path) -> None:

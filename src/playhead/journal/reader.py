@@ -84,24 +84,23 @@ class JournalReader:
             yield position
 
     def read(self, position: Position) -> bytes:
-        """Give the payload of one record.
+        """Give the payload of one record. Safe in threads.
 
         Raises:
             Damaged: It is not there as it was written.
             NotFound: Its segment was removed.
         """
         self._check_open()
-        if self._aside is None or self._aside.number != position.segment:
-            self._open_aside(position.segment)
-        assert self._aside is not None
-        return self._aside.read(position, self._known_marker())
+        aside = self._aside
+        if aside is None or aside.number != position.segment:
+            aside = self._aside = self._open_aside(position.segment)
+        return aside.read(position, self._known_marker())
 
     def close(self) -> None:
         """Give the files back. Closing twice is fine."""
         self._closed = True
-        for file in (self._file, self._aside):
-            if file is not None:
-                file.close()
+        if self._file is not None:
+            self._file.close()
         self._file = self._aside = None
 
     def __enter__(self) -> Self:
@@ -116,14 +115,12 @@ class JournalReader:
         if self._closed:
             raise Closed(f"the reader of the journal {self.folder} is closed")
 
-    def _open_aside(self, number: int) -> None:
+    def _open_aside(self, number: int) -> Segment:
+        """Open a segment for `read`; one that was open for it closes when the last thread that reads it is done."""
         try:
-            opened = Segment(self.folder, number)
+            return Segment(self.folder, number)
         except FileNotFoundError as error:
             raise NotFound.among("segment", number, segments_in(self.folder), hint="It was removed.") from error
-        if self._aside is not None:
-            self._aside.close()
-        self._aside = opened
 
     def _known_marker(self) -> bytes | None:
         if self._marker is None:

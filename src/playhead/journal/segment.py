@@ -132,15 +132,22 @@ class Segment:
         FileNotFoundError: It is not there.
     """
 
+    _fd = -1
+
     def __init__(self, folder: Path, number: int) -> None:
         self.number = number
         self.path = path_of(folder, number)
         self._fd = disk.open_to_read(self.path)
 
     def close(self) -> None:
-        """Give the file back."""
-        os.close(self._fd)
-        self._fd = -1
+        """Give the file back. Closing twice is fine."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __del__(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
 
     def size(self) -> int:
         """Give the bytes there are now."""
