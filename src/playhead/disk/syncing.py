@@ -16,16 +16,16 @@ def sync(fd: int, path: StrPath) -> None:
 
 def sync_folder(path: StrPath) -> None:
     """Wait until the names in a folder are on the medium."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        sync(fd, path)
-    finally:
-        os.close(fd)
+    _sync_at(path, os.O_DIRECTORY)
 
 
 def sync_file(path: StrPath) -> None:
     """Wait until a file, whoever wrote it, is on the medium."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    _sync_at(path)
+
+
+def _sync_at(path: StrPath, flags: int = 0) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | flags)
     try:
         sync(fd, path)
     finally:

@@ -67,6 +67,7 @@ def test_what_lies_in_a_folder_is_found(paths: list[str], name: str) -> None:
         (b'"a"', b'"\\u002e./a"'),
         (b'"a"', b'"%b"' % (b"a" * 256)),
         (b"1.5", b"[]"),
+        (b'"created_at": 0.0', b'"created_at": 0.0, "executables": [1]'),
         (b'"size": 3', b'"size": -3'),
         (b'"size": 3', b'"size": 3.5'),
         (b"sha256:", b"md5:"),

@@ -104,7 +104,8 @@ def parts_of(text: bytes) -> Parted | None:
     files = text[len(_BEFORE) : stop].split(_BETWEEN)
     if stop < 0 or not text.startswith(_BEFORE) or not all(map(_LINES.fullmatch, files)):
         return None
-    return Parted(files, strictjson.decode(_EMPTY + text[stop + len(_BEHIND) :]))
+    rest = strictjson.decode(_EMPTY + text[stop + len(_BEHIND) :])
+    return Parted(files, rest) if all(isinstance(path, str) for path in rest.get("executables", ())) else None
 
 
 def below(files: Sequence[bytes], prefix: str) -> Sequence[bytes]:
