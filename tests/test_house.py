@@ -20,7 +20,7 @@ LAYERS: list[set[str]] = [
     {"clock", "process", "ref", "order"},
     {"strictjson", "zstd", "layout", "disk", "filesystem", "markup", "progress"},
     {"journal", "catalog"},
-    {"facts", "claims", "arrow", "writer"},
+    {"facts", "claims", "arrow", "writer", "infos"},
     {"checksums"},
     {"tape"},
     {"signal"},

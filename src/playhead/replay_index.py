@@ -9,12 +9,13 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import orjson
 
-from playhead import layout, strictjson
+from playhead import infos, layout, strictjson
 from playhead.catalog import replay
 from playhead.catalog.database import Connection
 from playhead.catalog.replay import EpisodeFigures
@@ -30,7 +31,6 @@ BATCH = 8192  # steps a transaction
 
 _FRAME, _OBSERVATION = 4, 8
 _MOST_NUMBERS = 64  # of an action that is spelled out in SQL
-_LEAST_INTEGER, _MOST_INTEGER = -(1 << 63), (1 << 63) - 1  # of SQLite
 
 
 class ReplayIndex:
@@ -149,7 +149,7 @@ class ReplayIndex:
             if stored in groups:
                 flags |= np.where(rows["has"] >> groups.index(stored) & 1, flag, 0)
         rewards = [None if math.isnan(reward) else reward for reward in rows["reward"].tolist()]
-        infos = self._infos(connection, reel.infos(start, stop))
+        shapes, values = infos.taken_apart(reel.infos(start, stop), partial(self._shape, connection))
         return zip(
             key_of[numbers].tolist(),
             rows["agent"].tolist(),
@@ -159,31 +159,16 @@ class ReplayIndex:
             rewards,
             flags.tolist(),
             (rows["ts_ns"] - begins[numbers]).tolist(),
-            *infos,
+            shapes,
+            values,
             strict=True,
         )
 
-    def _infos(self, connection: Connection, texts: list[bytes]) -> tuple[list[int | None], list[str | None]]:
-        """Take the names of infos apart from their values."""
-        if not any(texts):
-            return [None] * len(texts), [None] * len(texts)
-        shapes: list[int | None] = []
-        values: list[str | None] = []
-        parsed = strictjson.decode(b"[" + b",".join(text or b"null" for text in texts) + b"]")
-        for text, found in zip(texts, parsed, strict=True):
-            packed = _packed(list(found.values())) if isinstance(found, dict) and found else None
-            if packed is None:
-                shapes.append(None)
-                values.append(_json(found) if text else None)
-                continue
-            names = tuple(found)
-            key = self._shapes.get(names)
-            if key is None:
-                key = replay.shape_key(connection, _json(names))
-                self._shapes[names] = key
-            shapes.append(key)
-            values.append(packed.decode())
-        return shapes, values
+    def _shape(self, connection: Connection, names: tuple[str, ...]) -> int:
+        key = self._shapes.get(names)
+        if key is None:
+            self._shapes[names] = key = replay.shape_key(connection, infos.as_text(names))
+        return key
 
     def close(self) -> None:
         """Give files back."""
@@ -236,7 +221,8 @@ def _actions(reel: Reel, start: int, stop: int) -> list[Any]:
     else:
         columns = {kind.name.partition(".")[2]: reel.read(kind.name, start, stop).tolist() for kind in kinds}
         found = [
-            _json(dict(zip(columns, map(_texts, row), strict=True))) for row in zip(*columns.values(), strict=True)
+            infos.as_text(dict(zip(columns, map(_texts, row), strict=True)))
+            for row in zip(*columns.values(), strict=True)
         ]
     if present is not None:
         found = [value if there else None for value, there in zip(found, present.tolist(), strict=True)]
@@ -249,16 +235,16 @@ def _spelled(values: Any, kind: ArrayKind) -> list[Any]:
         integers: list[int] = values.tolist()
         return integers
     if kind.shape == () and sort == "u":
-        return [value if value <= _MOST_INTEGER else str(value) for value in values.tolist()]
+        return [value if value <= infos.MOST_INTEGER else str(value) for value in values.tolist()]
     if kind.shape == () and sort == "f":
         with np.errstate(over="ignore"):  # of more than 64 bits
             return [None if math.isnan(value) else value for value in values.astype(np.float64).tolist()]
     if sort not in "biuf" or values.dtype.itemsize > 8 or not values.dtype.isnative:
-        return [_json(_texts(value)) for value in values.tolist()]
+        return [infos.as_text(_texts(value)) for value in values.tolist()]
     is_finite = np.isfinite(values).reshape(len(values), -1).all(axis=1).tolist()
     rows = np.ascontiguousarray(values)
     return [
-        orjson.dumps(row, option=orjson.OPT_SERIALIZE_NUMPY).decode() if finite else _json(row.tolist())
+        orjson.dumps(row, option=orjson.OPT_SERIALIZE_NUMPY).decode() if finite else infos.as_text(row.tolist())
         for row, finite in zip(rows, is_finite, strict=True)
     ]
 
@@ -268,22 +254,6 @@ def _texts(value: Any) -> Any:
     if isinstance(value, list):
         return [_texts(part) for part in value]
     return value.decode(errors="replace") if isinstance(value, bytes) else value
-
-
-def _json(value: Any) -> str:
-    return strictjson.encode(strictjson.plain(value)).decode()
-
-
-def _packed(values: list[Any]) -> bytes | None:
-    """Give the values of an info as JSON; None where the view, which takes them apart, would round one of them."""
-    try:
-        data = orjson.dumps(values, option=orjson.OPT_STRICT_INTEGER)
-        if b"null" not in data:  # which may have been NaN
-            return data
-    except TypeError:  # an integer of more than 53 bits, half a character
-        if any(isinstance(value, int) and not _LEAST_INTEGER <= value <= _MOST_INTEGER for value in values):
-            return None
-    return strictjson.encode(strictjson.plain(values))
 
 
 def index_run(home: Home, run: int, run_id: str, known: Iterable[str] | None = None) -> None:

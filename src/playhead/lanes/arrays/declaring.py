@@ -6,7 +6,7 @@ Each is taken up with the first step that has it, and stays as it was then: a ru
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from playhead.errors import WrongShape, WrongType
 from playhead.lanes.arrays import rows
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.kind import CHECKS, KEYFRAMES, MOST_GROUPS, STEPS, ArrayKind
-from playhead.lanes.arrays.reeltape import Beginning, ReelTape
+from playhead.lanes.arrays.reeltape import Beginning, ReelTape, Together
 from playhead.lanes.arrays.stage import Stage
 from playhead.lanes.arrays.values import as_array, fitted
 from playhead.tape import Crew
@@ -29,13 +29,6 @@ _STEP_BYTES = 600  # of Python objects that one waiting step is, besides its arr
 _SMALL_INFO = 256
 _LEAST_WAITING = 4  # steps, however large
 _MOST_AGENT = int(np.iinfo(rows.ROW["agent"]).max)
-
-
-class Together(NamedTuple):
-    """Arrays that come together in a step: where they go, and their bits in `has`."""
-
-    stages: tuple[Stage, ...]
-    has: int
 
 
 class DeclaringTape(ReelTape):

@@ -19,13 +19,14 @@ from playhead.lanes.arrays import rows
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.declaring import DeclaringTape
 from playhead.lanes.arrays.kind import FINALS, KEYFRAMES, PREFIXES
-from playhead.lanes.arrays.reeltape import Beginning, as_json
+from playhead.lanes.arrays.reeltape import Beginning, Stretch, Together, as_json
 from playhead.lanes.arrays.values import fitted
 from playhead.signal.contract import check_stamp
 from playhead.signal.keys import MOST
 from playhead.tape import Crew
 
 _INTEGERS = frozenset((int, np.int64, np.int32))
+_PACK = rows.STEP.pack
 
 
 class ReelRecorder(DeclaringTape):
@@ -227,24 +228,25 @@ class ReelRecorder(DeclaringTape):
             self._tried = row, self._steps_of.get(0, 0), self._stamps.last
         _, place, last = self._tried
         episode, has, stages = self._episode, together.has, together.stages
-        entries: list[tuple[Any, ...]] = []
+        entries: list[bytes] = []
+        values: list[Any] = []
         for _, arrays, reward, terminated, truncated, info, ts_ns in given:
             if ts_ns <= last or len(info) > self._info_bytes or tuple(arrays) != names:
                 break
-            puts = list(zip(stages, arrays.values(), strict=True))
             fits = [
                 value.shape == stage.shape and value.dtype == stage.dtype
                 if type(value) is np.ndarray
                 else type(value) in _INTEGERS and stage.least <= value <= stage.most
-                for stage, value in puts
+                for stage, value in zip(stages, arrays.values(), strict=True)
             ]
             if False in fits:
                 break
-            self._waiting[row + len(entries)] = puts
+            values += arrays.values()
             flags = (rows.TERMINATED if terminated else 0) | (rows.TRUNCATED if truncated else 0)
-            entries.append((ts_ns, reward, place + len(entries), episode, 0, has, flags, info))
+            entries.append(_PACK(ts_ns, reward, place + len(entries), episode, 0, has, flags) + info)
             last = ts_ns
         if entries:
+            self._hold(row, together, values)
             self._stamps.last, self._steps_of[0] = last, place + len(entries)
             with self._adding:
                 self._steps.extend(entries)
@@ -290,7 +292,7 @@ class ReelRecorder(DeclaringTape):
             self._pace()
         names = tuple(arrays)
         together = self._together.get(names) or self._take_up(names, arrays)
-        puts, row = [], self._written + len(self._steps)
+        values, row = [], self._written + len(self._steps)
         for stage, given in zip(together.stages, arrays.values(), strict=True):
             value = given
             if type(given) is np.ndarray and given.shape == stage.shape and given.dtype == stage.dtype:
@@ -298,7 +300,7 @@ class ReelRecorder(DeclaringTape):
                     value = stage.copied(row, given)
             elif type(given) not in _INTEGERS or not stage.least <= given <= stage.most:
                 value = fitted(given, stage.kind).copy()
-            puts.append((stage, value))
+            values.append(value)
         reward = float(reward)
         number = 0 if agent is None else self._agent(agent)
         if step is not None:
@@ -314,11 +316,19 @@ class ReelRecorder(DeclaringTape):
         place = self._steps_of.get(number, 0) if step is None else step
         flags = (rows.TERMINATED if terminated else 0) | (rows.TRUNCATED if truncated else 0)
         self._steps_of[number] = place + 1
-        entry = (stamp, reward, place, self._episode, number, together.has, flags, info)
-        self._waiting[row] = puts
+        entry = _PACK(stamp, reward, place, self._episode, number, together.has, flags) + info
+        self._hold(row, together, values)
         with self._adding:
             self._steps.append(entry)
         return row
+
+    def _hold(self, row: int, together: Together, values: list[Any]) -> None:
+        """Keep the values of steps until they are in chunks."""
+        first, like, held = self._waiting[-1]
+        if like is not together or row - first >= self._batch:
+            first, held = row, []
+            self._waiting.append(Stretch(first, together, held))
+        held[(row - first) * len(together.stages) :] = values
 
     def _hand_over(self, row: int) -> None:
         """Let the background work on what waits, and wait for it where that is much."""

@@ -17,7 +17,7 @@ import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from playhead import clock, disk, strictjson
 from playhead.errors import PlayheadError, WrongType
@@ -37,7 +37,23 @@ _UNBOUNDED = 1 << 62
 _MOMENT = 0.002
 _WAIT_SECONDS = 0.05
 
-Puts = Sequence[tuple[Stage, Any]]
+
+class Together(NamedTuple):
+    """Arrays that come together in a step: where they go, and their bits in `has`."""
+
+    stages: tuple[Stage, ...]
+    has: int
+
+
+class Stretch(NamedTuple):
+    """Steps that follow one another and have the same arrays: the first of them, and the values of one after the other.
+
+    Values of a step that was not added, since a signal's exception came in between, are replaced by those of the next.
+    """
+
+    first: int
+    together: Together
+    values: list[Any]
 
 
 @dataclass(slots=True)
@@ -114,9 +130,9 @@ class ReelTape(Tape):
         self._rare = {FINALS: begin.finals, PREFIXES: begin.prefixes, KEYFRAMES: begin.keyframes}
         self._bases = {STEPS: begin.row, **self._rare}
         self._declared: list[Stage] = []
-        self._steps: list[tuple[Any, ...]] = []
+        self._steps: list[bytes] = []  # as `rows` packs them
         self._notes: list[tuple[int, dict[str, Any]]] = []
-        self._waiting: dict[int, Puts] = {}  # what was handed over with each step, and is in no chunk yet
+        self._waiting = [Stretch(begin.row, Together((), 0), [])]  # what is in no chunk yet; the last one grows
         self._rare_waiting: list[tuple[Stage, int, Any]] = []
         self._staged = begin.row  # the first step that waits
         self._is_new = True  # nothing is in the segment yet
@@ -174,23 +190,31 @@ class ReelTape(Tape):
         """Lay what waits into chunks, up to a step, and write those that are full."""
         waiting = self._waiting
         try:
-            for row in range(self._staged, until):
-                for stage, value in waiting[row]:
-                    self._lay(stage, row, value)
-                self._staged = row + 1
-                del waiting[row]
+            while self._staged < until:
+                first, (stages, _), values = waiting[0]
+                stop = min(until, waiting[1].first) if len(waiting) > 1 else until
+                start, end, width = (self._staged - first), (stop - first), len(stages)
+                for place, stage in enumerate(stages):
+                    self._lay(stage, self._staged, values[start * width + place : end * width : width])
+                self._staged = stop
+                if len(waiting) > 1 and stop == waiting[1].first:
+                    del waiting[0]
         finally:
             self._moved.ring()
         while self._rare_waiting:
-            self._lay(*self._rare_waiting[0])
+            stage, row, value = self._rare_waiting[0]
+            self._lay(stage, row, [value])
             del self._rare_waiting[0]
 
-    def _lay(self, stage: Stage, row: int, value: Any) -> None:
-        if row >= stage.stop:
-            self._write(stage)
-            stage.turn(row)
-        if stage.put(row, value):
-            self._write(stage)
+    def _lay(self, stage: Stage, first: int, values: Sequence[Any]) -> None:
+        done = max(0, stage.next - first)  # before an error, after which this is tried again
+        while done < len(values):
+            if first + done >= stage.stop:
+                self._write(stage)
+                stage.turn(first + done)
+            done += stage.put(first + done, values[done:])
+            if first + done == stage.stop:
+                self._write(stage)
 
     def _write(self, stage: Stage) -> None:
         pending = stage.pending()

@@ -33,6 +33,7 @@ ROW = np.dtype(
 )
 
 HEAD = struct.Struct("<QIII")
+STEP = struct.Struct("<qdqIHHB")  # the fields of `ROW`, in order
 _LEVEL = 1
 
 
@@ -45,10 +46,10 @@ class Block(NamedTuple):
     notes: list[dict[str, Any]]
 
 
-def pack(first: int, steps: Sequence[tuple[Any, ...]], notes: list[dict[str, Any]]) -> tuple[bytes, bytes]:
-    """Give the bytes of a block; a step is a tuple of the fields of `ROW`, and its info."""
-    infos = [step[-1] for step in steps]
-    rows = np.array([step[:-1] for step in steps], ROW).tobytes()
+def pack(first: int, steps: Sequence[bytes], notes: list[dict[str, Any]]) -> tuple[bytes, bytes]:
+    """Give the bytes of a block; a step is what `STEP` packs, with its info behind it."""
+    rows = b"".join([step[: STEP.size] for step in steps])
+    infos = [step[STEP.size :] for step in steps]
     lengths = np.fromiter(map(len, infos), "<u4", len(infos)).tobytes()
     text = b"".join(infos)
     noted = strictjson.encode(notes) if notes else b""

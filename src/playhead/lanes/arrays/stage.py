@@ -1,11 +1,12 @@
 """Rows of one array that wait until enough of them are there to be compressed together.
 
 The background alone puts rows and writes chunks. The caller, who must copy what may still be changed, copies a large
-row to where it will be needed: into a buffer for its chunk, which the background takes over when it comes to that.
+row to where it will be needed: into the memory of its chunk, which the background takes over when it comes to that.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,13 @@ class Rows(NamedTuple):
     """Rows of an array that follow one another."""
 
     first: int
+    rows: NDArray[Any]
+
+
+class Chunk(NamedTuple):
+    """The memory of a chunk, as bytes and as rows."""
+
+    bytes: memoryview
     rows: NDArray[Any]
 
 
@@ -42,84 +50,97 @@ class Stage:
         self.least, self.most = _limits(self.dtype) if kind.shape == () else (0, -1)
         is_plain = self.dtype.kind in "biuf" and self.dtype.itemsize <= 8
         self._is_large = is_plain and _LARGE <= kind.row_bytes < _HUGE
-        self._chunk, self._row_bytes = kind.chunk, kind.row_bytes
-        self._spare: list[NDArray[np.uint8]] = []  # buffers that were used before
-        self._buffers: dict[int, NDArray[np.uint8]] = {}  # by the first row of a chunk that is yet to come
-        self._buffer = np.empty(0, np.uint8)  # of the chunk that rows are put into
+        self._is_whole_number = self.least < self.most
+        self._size, self._row_bytes = kind.chunk, kind.row_bytes
+        self._spare: list[Chunk] = []  # that were used before
+        self._ahead: dict[int, Chunk] = {}  # by their first row, those that are yet to come
+        self._copying: Chunk | None = None  # that the caller copies into
+        self._chunk: Chunk | None = None  # that rows are put into
         self.rebase(base)
 
     def rebase(self, base: int) -> None:
         """Begin a new segment; every row before it is written, and nobody copies one meanwhile."""
         self._base = base
-        self._buffers.clear()
-        self._ahead = -1  # the first row of the chunk that the caller copies into
+        self._ahead.clear()
+        self._copying_at = -1
         self.turn(base)
 
     def _start_of(self, row: int) -> int:
-        return row - (row - self._base) % self._chunk
+        return row - (row - self._base) % self._size
 
-    def _new_buffer(self) -> NDArray[np.uint8]:
+    def _new_chunk(self) -> Chunk:
         try:
             return self._spare.pop()
         except IndexError:
-            return np.empty(self._chunk * self._row_bytes, np.uint8)
+            memory = np.empty(self._size * self._row_bytes, np.uint8)
+            return Chunk(memoryview(memory.data), memory.view(self.dtype).reshape(self._size, *self.shape))
 
     # -- the caller's side ------------------------------------------------------------------------------------------
 
-    def copied(self, row: int, value: NDArray[Any]) -> NDArray[Any]:
-        """Copy a value of the right shape and type, if it is a large one to where its row will be written from."""
+    def copied(self, row: int, value: NDArray[Any]) -> NDArray[Any] | Chunk:
+        """Copy a value of the right shape and type; a large one to where its row will be written from."""
         if not self._is_large or not value.flags.c_contiguous:
             return value.copy()
         start = self._start_of(row)
-        if start != self._ahead:
-            buffer = self._buffers[start] = self._new_buffer()
-            self._ahead, self._ahead_bytes, self._ahead_rows = start, memoryview(buffer.data), self._rows_in(buffer)
+        chunk = self._copying
+        if start != self._copying_at or chunk is None:
+            self._copying = self._ahead[start] = chunk = self._new_chunk()
+            self._copying_at = start
         # As NumPy would, but without letting go of the interpreter for it: taking it back costs more than the copy.
         at = (row - start) * self._row_bytes
-        self._ahead_bytes[at : at + self._row_bytes] = value.data.cast("B")
-        copy: NDArray[Any] = self._ahead_rows[row - start]
-        return copy
-
-    def _rows_in(self, buffer: NDArray[np.uint8]) -> NDArray[Any]:
-        return buffer.view(self.dtype).reshape(self._chunk, *self.shape)
+        chunk.bytes[at : at + self._row_bytes] = value.data.cast("B")
+        return chunk
 
     # -- the background's side --------------------------------------------------------------------------------------
 
     def turn(self, row: int) -> None:
         """Go on to the chunk of a row; every row before it is written."""
         self._start = self._start_of(row)
-        self.stop = self._start + self._chunk  # the row behind the chunk
+        self.stop = self._start + self._size  # the row behind the chunk
         self._end = self._written = 0  # places behind the last row that was put, and that is written
-        if self._buffer.size:
-            self._spare.append(self._buffer)
-        ahead = self._buffers.pop(self._start, None)
-        self._buffer = self._new_buffer() if ahead is None else ahead
-        self._bytes, self._rows = memoryview(self._buffer.data), self._rows_in(self._buffer)
-        for start in list(self._buffers):
+        if self._chunk is not None:
+            self._spare.append(self._chunk)
+        self._chunk = self._ahead.pop(self._start, None) or self._new_chunk()
+        for start in list(self._ahead):
             if start < self._start:
-                del self._buffers[start]  # the caller came to that chunk after the background did
+                del self._ahead[start]  # the caller came to that chunk after the background did
 
-    def put(self, row: int, value: Any) -> bool:
-        """Put a value of the right shape and type into a row of the chunk; tell whether the chunk is full.
+    @property
+    def next(self) -> int:
+        """The row behind the last one that was put."""
+        return self._start + self._end
 
-        Rows that were left out are empty. Putting a row again does no harm.
+    def put(self, first: int, values: Sequence[Any]) -> int:
+        """Put values of the right shape and type into the chunk, as many as it has room for; tell how many.
+
+        Rows that were left out are empty.
         """
-        place = row - self._start
+        assert self._chunk is not None
+        place, (memory, rows) = first - self._start, self._chunk
+        stop = min(place + len(values), self._size)
         if place > self._end:
-            self._rows[self._end : place] = np.zeros((), self.dtype)
-        if not self._is_large or not value.flags.c_contiguous:
-            self._rows[place] = value
-        elif value.base is not self._buffer:  # else it was copied to just there
-            at = place * self._row_bytes
-            self._bytes[at : at + self._row_bytes] = value.data.cast("B")
-        self._end = place + 1
-        return row + 1 == self.stop
+            rows[self._end : place] = np.zeros((), self.dtype)
+        if self._is_whole_number:
+            rows[place:stop] = values[: stop - place]
+        else:
+            for at, value in zip(range(place, stop), values, strict=False):
+                if value is self._chunk:  # it was copied to just there
+                    continue
+                if type(value) is Chunk:  # the caller came to it after the background did
+                    rows[at] = value.rows[at]
+                elif self._is_large and value.flags.c_contiguous:
+                    memory[at * self._row_bytes : (at + 1) * self._row_bytes] = value.data.cast("B")
+                else:
+                    rows[at] = value
+        self._end = stop
+        return stop - place
 
     def pending(self) -> Rows | None:
         """Give the rows that are not written yet, if there are any."""
         if self._end == self._written:
             return None
-        return Rows(self._start + self._written, self._rows[self._written : self._end])
+        assert self._chunk is not None
+        return Rows(self._start + self._written, self._chunk.rows[self._written : self._end])
 
     def settle(self) -> None:
         """Hear that what is pending has been written."""
