@@ -89,7 +89,7 @@ def _alike(texts: Sequence[bytes]) -> tuple[tuple[str, ...], list[str | None]]:
     fits = [left == due for left in whole.translate(None, _OF_VALUES).split(b"\n")]
     lines = whole.translate(_TO_LIST).split(b"\n")
     found = [line for line, is_fit in zip(lines, fits, strict=True) if is_fit]
-    if not found or not _is_spelled_so(b"[" + b",".join(found) + b"]"):
+    if not found or not _is_spelled_so(b",".join(found)):
         return nothing
     values = iter(b"\n".join(found).decode().split("\n"))
     return names, list(values) if len(found) == len(texts) else [next(values) if is_fit else None for is_fit in fits]
@@ -104,8 +104,9 @@ def _names(info: bytes) -> tuple[str, ...]:
     return tuple(found) if isinstance(found, dict) and len(found) <= len(_MARKS) else ()
 
 
-def _is_spelled_so(values: bytes) -> bool:
-    """Tell whether a text is JSON as we write it, without integers that SQLite may have no room for."""
+def _is_spelled_so(lists: bytes) -> bool:
+    """Tell whether lists are JSON as we write it, without integers that SQLite may have no room for."""
+    values = b"[" + lists.translate(None, b"[]") + b"]"  # one list: thousands would wake the garbage collector
     try:
         return _LONG_INTEGER not in values.translate(_DIGITS) and orjson.dumps(orjson.loads(values)) == values
     except orjson.JSONDecodeError:

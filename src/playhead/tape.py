@@ -148,6 +148,11 @@ class Tape:
         self._journal.append(HEAD.pack(what, number), *buffers)
         self._is_synced = False
 
+    def _append_all(self, what: int, records: Sequence[tuple[int, *tuple[Buffer, ...]]]) -> None:
+        """Append several records at once, each the number of a signal and its bytes."""
+        self._journal.append_all([(HEAD.pack(what, number), *buffers) for number, *buffers in records])
+        self._is_synced = False
+
     def _round(self) -> None:
         with self._turn:
             self._fetch()

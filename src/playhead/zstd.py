@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import zstandard
@@ -27,6 +28,28 @@ def compress(data: Any, level: int, *, images: bool = False) -> bytes:
         level: 1 to 19.
         images: They are images, one behind the other.
     """
+    return _compressor(level, images).compress(data)
+
+
+def compress_all(buffers: Sequence[Any], level: int, *, images: bool = False) -> list[bytes]:
+    """Compress several buffers, each by itself, in one go: a busy thread is asked for the interpreter only once.
+
+    Args:
+        buffers: Each contiguous bytes.
+        level: 1 to 19.
+        images: They are images, one behind the other.
+
+    Returns:
+        What `compress` gives for each.
+    """
+    compressor = _compressor(level, images)
+    if len(buffers) < 2 or not hasattr(compressor, "multi_compress_to_buffer") or not all(map(len, buffers)):
+        return [compressor.compress(data) for data in buffers]
+    found = compressor.multi_compress_to_buffer(list(buffers), threads=0)
+    return [found[place].tobytes() for place in range(len(buffers))]
+
+
+def _compressor(level: int, images: bool) -> zstandard.ZstdCompressor:
     compressors: dict[tuple[int, bool], zstandard.ZstdCompressor] = _local.__dict__.setdefault("compressors", {})
     key = level, images and level == 1
     if key not in compressors:
@@ -35,7 +58,7 @@ def compress(data: Any, level: int, *, images: bool = False) -> bytes:
             compressors[key] = zstandard.ZstdCompressor(compression_params=tuned)
         else:
             compressors[key] = zstandard.ZstdCompressor(level=level)
-    return compressors[key].compress(data)
+    return compressors[key]
 
 
 def expand(data: Any, out: memoryview) -> None:

@@ -402,3 +402,17 @@ def test_the_lock_file_and_others_are_no_segments(tmp_path: Path) -> None:
     disk.make_folders(tmp_path / "folder")
     assert read_all(tmp_path) == [b"x"]
     JournalWriter(tmp_path).close()
+
+
+@pytest.mark.parametrize("size", [0, 1, 5 << 10, (5 << 10) + 1, 100_000, (256 << 10) + 1])
+@pytest.mark.parametrize("several", [False, True])
+def test_records_of_any_size_have_the_crc_of_their_bytes(tmp_path: Path, size: int, several: bool) -> None:
+    data = numpy.arange(size, dtype=numpy.uint16).astype(numpy.uint8).tobytes()
+    with JournalWriter(tmp_path) as writer:
+        found = writer.append_all([(data, b"x"), (b"y", memoryview(data))]) if several else [writer.append(data)]
+    whole = (tmp_path / "000000.seg").read_bytes()
+    for position in found:
+        frame = whole[position.offset : position.end]
+        crc = zlib.crc32((0).to_bytes(4, "little"), zlib.crc32(frame[:8])) + position.offset & 0xFFFFFFFF
+        assert zlib.crc32(frame[12:], crc) == int.from_bytes(frame[8:12], "little")
+    assert read_all(tmp_path) == ([data + b"x", b"y" + data] if several else [data])

@@ -45,6 +45,21 @@ class JournalMachine(RuleBasedStateMachine):
         self.payloads.append(payload)
         assert self.positions[-1].number == len(self.payloads) - 1
 
+    @rule(sizes=st.lists(st.integers(0, 300), max_size=5), failing=st.none() | st.integers(0, 2), short=st.booleans())
+    @precondition(lambda self: self.writer is not None)
+    def append_several(self, sizes: list[int], failing: int | None, short: bool) -> None:
+        payloads = [(b"%d;" % (len(self.payloads) + place) * 200)[:size] for place, size in enumerate(sizes)]
+        records = [(payload[: size // 2], payload[size // 2 :]) for payload, size in zip(payloads, sizes, strict=True)]
+        if failing is None or self.segment_bytes < 1 << 20:
+            self.positions += self.writer.append_all(records)
+        else:
+            try:
+                with testing.failing_at(failing, short=short):
+                    self.positions += self.writer.append_all(records)
+            except OSError:
+                return
+        self.payloads += payloads
+
     @rule(n=st.integers(0, 4), short=st.booleans(), lasting=st.booleans())
     @precondition(lambda self: self.writer is not None)
     def append_on_a_failing_disk(self, n: int, short: bool, lasting: bool) -> None:

@@ -48,6 +48,7 @@ Buffer = bytes | bytearray | memoryview
 
 _BLOCK = 256 << 10  # read at once where every byte is checked
 _HOP = 16 << 10  # read at once where only frames are looked at
+_HELD, _LONG = 5 << 10, 256 << 10  # bytes of which the CRC is made in one go, and in pieces
 
 
 class Position(NamedTuple):
@@ -93,6 +94,19 @@ class Header(NamedTuple):
         return cls(segment, first, MARK + salt)
 
 
+def _crc_of(data: Buffer, crc: int) -> int:
+    """Go on with a CRC.
+
+    Python lets go of the interpreter over more than 5 KiB, and taking it back from a busy thread takes much longer.
+    """
+    view = memoryview(data)
+    if not _HELD < view.nbytes <= _LONG or view.ndim != 1 or view.itemsize != 1:
+        return crc32(data, crc)
+    for start in range(0, len(view), _HELD):
+        crc = crc32(view[start : start + _HELD], crc)
+    return crc
+
+
 def seed_of(marker: bytes, segment: int) -> int:
     """Give the seed of a segment; the CRC of a frame begins with the seed plus its offset."""
     return crc32(segment.to_bytes(4, "little"), crc32(marker))
@@ -103,7 +117,7 @@ def pack_frame(marker: bytes, seed: int, position: Position, payload: Iterable[B
     _, offset, number, length = position
     crc = crc32(_CHECKED.pack(length, number), (seed + offset) & 0xFFFFFFFF)
     for buffer in payload:
-        crc = crc32(buffer, crc)
+        crc = _crc_of(buffer, crc)
     return _FRAME.pack(marker, crc, length, number)
 
 
@@ -174,7 +188,7 @@ class Segment:
                     return
                 payload = os.pread(self._fd, length, offset + FRAME_SIZE)
             checked = crc32(block[at + _CHECKED_AT : start], (seed + offset) & 0xFFFFFFFF)
-            if mark != marker or crc32(payload, checked) != crc:
+            if mark != marker or _crc_of(payload, checked) != crc:
                 return
             yield Position(self.number, offset, number, length), payload
             offset, at = offset + FRAME_SIZE + length, stop

@@ -6,6 +6,7 @@ import contextlib
 import os
 import secrets
 import weakref
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -72,6 +73,7 @@ class JournalWriter:
         self.cut: Damage | None = None
         self._segment_bytes = segment_bytes
         self._is_ready = True  # neither closed nor left by an exception in the middle of an append
+        self._under_way = 1  # records that an append adds
         self._ended: Closed | None = None
         with contextlib.ExitStack() as on_error:
             self._lock = self._take_lock()
@@ -151,6 +153,34 @@ class JournalWriter:
         self._end, self.number, self._is_ready = self._file.size, position.number + 1, True
         return position
 
+    def append_all(self, records: Sequence[Sequence[Buffer]]) -> list[Position]:
+        """Add several records in one write; otherwise as `append`.
+
+        Where it raises `OSError`, none of them is there, unless a new segment had to be begun among them: then each is
+        written by itself. A kill in the middle may leave the first ones.
+        """
+        if not self._is_ready:
+            self._get_ready()
+        sizes = [sum(memoryview(buffer).nbytes for buffer in buffers) for buffers in records]
+        total = sum(sizes) + FRAME_SIZE * len(sizes)
+        if not sizes or max(sizes) > MOST_BYTES or max(self._end, HEADER_SIZE) + total > self._segment_bytes:
+            return [self.append(*buffers) for buffers in records]
+        self._is_ready = False
+        if not self._end:
+            self._begin()
+        offset, positions = self._end, []
+        parts: list[bytes | memoryview] = []
+        for place, (length, buffers) in enumerate(zip(sizes, records, strict=True)):
+            positions.append(position := Position(self.segment, offset, self.number + place, length))
+            parts.append(pack_frame(self._marker, self._seed, position, buffers))
+            parts += [view for buffer in buffers if (view := memoryview(buffer)).nbytes]
+            offset = position.end
+        self._under_way = len(records)
+        self._file.append_all(parts)
+        count = self.number + len(records)
+        self._end, self.number, self._under_way, self._is_ready = self._file.size, count, 1, True
+        return positions
+
     @property
     def size(self) -> int:
         """The bytes of the segment that is written to."""
@@ -223,8 +253,9 @@ class JournalWriter:
             raise self._ended
         self._file.settle()
         if self._file.size > self._end:
-            self.number += self._end > 0  # at 0 it was the header
-            self._end = self._file.size
+            count = self.number + (self._under_way if self._end else 0)  # at 0 it was the header
+            self._end, self.number = self._file.size, count
+        self._under_way = 1
         if path_of(self.folder, self.segment + 1).exists():
             self._roll()
         self._is_ready = True

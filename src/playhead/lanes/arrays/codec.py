@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
 
@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playhead.errors import WrongType
-from playhead.zstd import Malformed, compress, expand, expand_all
+from playhead.zstd import Malformed, compress, compress_all, expand, expand_all
 
-__all__ = ["Malformed", "check", "compress", "decode", "encode", "expand", "expand_all"]
+__all__ = ["Malformed", "check", "compress", "decode", "encode", "encode_all", "expand", "expand_all"]
 
 ZSTD, GZIP, LZF, NONE = "zstd", "gzip", "lzf", "none"
 SHUFFLED = "gzip+shuffle"  # what small numbers are always sealed with: every HDF5 library reads it
@@ -45,8 +45,7 @@ def encode(codec: str, rows: NDArray[Any], level: int) -> bytes:
     data = np.ascontiguousarray(rows)
     match codec:
         case "zstd":
-            images = data.dtype.itemsize == 1 and data.nbytes >= IMAGE_BYTES * len(data)
-            return compress(data.reshape(-1).view(np.uint8), level, images=images)
+            return compress(data.reshape(-1).view(np.uint8), level, images=_are_images(data))
         case "gzip":
             return zlib.compress(data.tobytes(), level)
         case "gzip+shuffle":
@@ -54,6 +53,21 @@ def encode(codec: str, rows: NDArray[Any], level: int) -> bytes:
         case "lzf":
             return _lzf(data.tobytes())
     return data.tobytes()
+
+
+def encode_all(chunks: Sequence[NDArray[Any]], level: int) -> list[Any]:
+    """Give what `encode` gives for each of several chunks with Zstandard, all of which are compressed in one go."""
+    found: list[Any] = [None] * len(chunks)
+    for images in (True, False):
+        places = [place for place, rows in enumerate(chunks) if _are_images(rows) == images]
+        flat = [np.ascontiguousarray(chunks[place]).reshape(-1).view(np.uint8) for place in places]
+        for place, data in zip(places, compress_all(flat, level, images=images), strict=True):
+            found[place] = data
+    return found
+
+
+def _are_images(rows: NDArray[Any]) -> bool:
+    return rows.dtype.itemsize == 1 and rows.nbytes >= IMAGE_BYTES * len(rows)
 
 
 def decode(codec: str, data: Any, out: NDArray[Any], chunk_bytes: int) -> None:

@@ -22,8 +22,8 @@ from playhead.tape import Crew
 
 RARE = 4  # rows that are compressed together where an episode has one
 STATES = 16  # states of a simulator that are: each is much like the one before
-_FEW = 3  # chunks that wait while the caller is not held up
-_BATCH = 64  # steps after which the background is woken
+_FEW = 2  # batches that wait while the caller is not held up
+_BATCH = 128  # steps after which the background is woken: each time costs a busy caller some tens of microseconds
 _GIVEN = 16  # steps that are recorded together
 _STEP_BYTES = 600  # of Python objects that one waiting step is, besides its arrays and its info
 _SMALL_INFO = 256
@@ -111,10 +111,10 @@ class DeclaringTape(ReelTape):
         kinds = [stage.kind for stage in self._stages.values()]
         # A row of a stack holds on to the whole of it.
         step_bytes = _STEP_BYTES + self._info_bytes + sum(kind.row_bytes * kind.stack for kind in kinds)
-        self._batch = min([_BATCH, *(kind.chunk for kind in kinds)])
         self._most = max(_LEAST_WAITING, self._config.queue // step_bytes)
+        self._batch = min(_BATCH, max(1, self._most // 4))
         self._few = min(_FEW * self._batch, self._most)
-        self._batch = min(self._batch, self._most)
+        self._at_once = max(1, self._most // 2)
         self._most_given = min(_GIVEN, max(1, self._most // 4))
 
     def _kind_of(self, name: str, axis: str, first: Any) -> ArrayKind:

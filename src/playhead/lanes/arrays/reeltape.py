@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import struct
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from playhead import clock, disk, strictjson
 from playhead.errors import PlayheadError, WrongType
 from playhead.lanes.arrays import codec, rows
 from playhead.lanes.arrays.config import SEGMENT_STEPS, ReplayConfig
+from playhead.lanes.arrays.gathering import Copies
 from playhead.lanes.arrays.kind import FINALS, GROUPS, KEYFRAMES, PREFIXES, STEPS, ArrayKind
 from playhead.lanes.arrays.stage import Stage
 from playhead.signal.keys import LEAST
@@ -135,6 +136,7 @@ class ReelTape(Tape):
         self._waiting = [Stretch(begin.row, Together((), 0), [])]  # what is in no chunk yet; the last one grows
         self._rare_waiting: list[tuple[Stage, int, Any]] = []
         self._staged = begin.row  # the first step that waits
+        self._at_once = 1  # steps that are laid into chunks before those that are full are written
         self._is_new = True  # nothing is in the segment yet
         self._fetched_at = clock.elapsed_ns()
         self._moved = Bell()  # rung when steps were staged
@@ -175,8 +177,7 @@ class ReelTape(Tape):
         noted = sum(1 for row, _ in self._notes if row <= until)
         notes = [note for _, note in self._notes[:noted]]
         self._stage(until)
-        for stage in self._declared:
-            self._write(stage)
+        self._write()
         if steps or notes:
             self._open_segment()
             self._append(SAMPLES, ROWS_NUMBER, *rows.pack(self._written, steps, notes))
@@ -188,41 +189,50 @@ class ReelTape(Tape):
 
     def _stage(self, until: int) -> None:
         """Lay what waits into chunks, up to a step, and write those that are full."""
-        waiting = self._waiting
-        try:
-            while self._staged < until:
-                first, (stages, _), values = waiting[0]
-                stop = min(until, waiting[1].first) if len(waiting) > 1 else until
-                start, end, width = (self._staged - first), (stop - first), len(stages)
-                for place, stage in enumerate(stages):
-                    self._lay(stage, self._staged, values[start * width + place : end * width : width])
-                self._staged = stop
-                if len(waiting) > 1 and stop == waiting[1].first:
-                    del waiting[0]
-        finally:
+        while self._staged < until:
+            self._lay(min(until, self._staged + self._at_once))
             self._moved.ring()
+            self._write(closed=True)
         while self._rare_waiting:
             stage, row, value = self._rare_waiting[0]
-            self._lay(stage, row, [value])
+            copies = Copies()
+            stage.lay(row, [value], copies)
+            copies.make()
+            stage.reach(row + 1)
             del self._rare_waiting[0]
 
-    def _lay(self, stage: Stage, first: int, values: Sequence[Any]) -> None:
-        done = max(0, stage.next - first)  # before an error, after which this is tried again
-        while done < len(values):
-            if first + done >= stage.stop:
-                self._write(stage)
-                stage.turn(first + done)
-            done += stage.put(first + done, values[done:])
-            if first + done == stage.stop:
-                self._write(stage)
+    def _lay(self, stop: int) -> None:
+        """Lay what waits into chunks, up to a step."""
+        waiting, copies = self._waiting, Copies()
+        reached: dict[Stage, int] = {}
+        for place, (first, (stages, _), values) in enumerate(waiting):
+            start, end = max(first, self._staged), min(stop, waiting[place + 1].first) if waiting[place + 1 :] else stop
+            for column, stage in enumerate(stages):
+                begin = max(start, stage.next)  # what was laid before an error stays so
+                if begin < end:
+                    column_at = (begin - first) * len(stages) + column
+                    stage.lay(begin, values[column_at : (end - first) * len(stages) : len(stages)], copies)
+                    reached[stage] = end
+            if end == stop:
+                break
+        copies.make()
+        for stage, row in reached.items():
+            stage.reach(row)
+        self._staged = stop
+        while len(waiting) > 1 and waiting[1].first <= stop:
+            del waiting[0]
 
-    def _write(self, stage: Stage) -> None:
-        pending = stage.pending()
-        if pending is not None:
+    def _write(self, *, closed: bool = False) -> None:
+        """Write what lies in chunks, all or only what lies in those that nothing more is laid into."""
+        found = [(stage, stage.pending(closed=closed)) for stage in self._declared]
+        pieces = [(stage, rows) for stage, pending in found for rows in pending]
+        if pieces:
             self._open_segment()
-            data = codec.encode(codec.ZSTD, pending.rows, self._level)
-            self._append(SAMPLES, stage.number, RECORD.pack(pending.first, len(pending.rows)), data)
-            stage.settle()
+            packed = codec.encode_all([piece.rows for _, piece in pieces], self._level)
+            heads = [(stage.number, RECORD.pack(piece.first, len(piece.rows))) for stage, piece in pieces]
+            self._append_all(SAMPLES, [(*head, data) for head, data in zip(heads, packed, strict=True)])
+        for stage, pending in found:
+            stage.settle(pending)
 
     @property
     def _level(self) -> int:

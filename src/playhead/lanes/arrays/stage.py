@@ -1,7 +1,8 @@
 """Rows of one array that wait until enough of them are there to be compressed together.
 
-The background alone puts rows and writes chunks. The caller, who must copy what may still be changed, copies a large
-row to where it will be needed: into the memory of its chunk, which the background takes over when it comes to that.
+The background alone lays rows into chunks and writes these. The caller, who must copy what may still be changed, copies
+a large row to where it will be needed: into the memory of its chunk, which the background takes over when it comes to
+that.
 """
 
 from __future__ import annotations
@@ -12,16 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from playhead.lanes.arrays.gathering import Copies
 from playhead.lanes.arrays.kind import ArrayKind
 
 _LARGE, _HUGE = 1 << 12, 1 << 20  # bytes of a row
-
-
-class Rows(NamedTuple):
-    """Rows of an array that follow one another."""
-
-    first: int
-    rows: NDArray[Any]
 
 
 class Chunk(NamedTuple):
@@ -29,6 +24,14 @@ class Chunk(NamedTuple):
 
     bytes: memoryview
     rows: NDArray[Any]
+
+
+class Rows(NamedTuple):
+    """Rows of an array that follow one another, and the memory that is free when they are written."""
+
+    first: int
+    rows: NDArray[Any]
+    free: Chunk | None
 
 
 class Stage:
@@ -53,9 +56,8 @@ class Stage:
         self._is_whole_number = self.least < self.most
         self._size, self._row_bytes = kind.chunk, kind.row_bytes
         self._spare: list[Chunk] = []  # that were used before
-        self._ahead: dict[int, Chunk] = {}  # by their first row, those that are yet to come
-        self._copying: Chunk | None = None  # that the caller copies into
-        self._chunk: Chunk | None = None  # that rows are put into
+        self._ahead: dict[int, Chunk] = {}  # by their first row, those that the caller has begun to copy into
+        self._copying: Chunk | None = None  # the newest of them
         self.rebase(base)
 
     def rebase(self, base: int) -> None:
@@ -63,7 +65,10 @@ class Stage:
         self._base = base
         self._ahead.clear()
         self._copying_at = -1
-        self.turn(base)
+        self._chunks: dict[int, Chunk] = {}  # by their first row, those that rows are laid into
+        self._closed: list[Rows] = []  # of chunks that no row will be laid into any more, and that are not written
+        self._planned = base  # the row behind the last one that was laid, whether that counts or not
+        self._turn(base)
 
     def _start_of(self, row: int) -> int:
         return row - (row - self._base) % self._size
@@ -93,58 +98,106 @@ class Stage:
 
     # -- the background's side --------------------------------------------------------------------------------------
 
-    def turn(self, row: int) -> None:
-        """Go on to the chunk of a row; every row before it is written."""
-        self._start = self._start_of(row)
-        self.stop = self._start + self._size  # the row behind the chunk
-        self._end = self._written = 0  # places behind the last row that was put, and that is written
-        if self._chunk is not None:
-            self._spare.append(self._chunk)
-        self._chunk = self._ahead.pop(self._start, None) or self._new_chunk()
-        for start in list(self._ahead):
-            if start < self._start:
-                del self._ahead[start]  # the caller came to that chunk after the background did
+    def _turn(self, row: int) -> None:
+        """Go on to the chunk of a row."""
+        start = self._start_of(row)
+        for other in list(self._ahead):
+            if other < start:
+                del self._ahead[other]  # the caller came to that chunk after the background did
+        # The chunk's first row, and how many of its rows are laid, and are written. One statement without a call:
+        # whoever flushes does this too, and a signal's exception comes before or behind it.
+        self._start, self._laid, self._written = start, 0, 0
+
+    def _chunk_at(self, start: int) -> Chunk:
+        chunk = self._chunks.get(start)
+        if chunk is None:
+            copied = self._ahead.get(start)
+            chunk = self._chunks[start] = self._new_chunk() if copied is None else copied
+            self._ahead.pop(start, None)
+        return chunk
 
     @property
     def next(self) -> int:
-        """The row behind the last one that was put."""
-        return self._start + self._end
+        """The row behind the last one that was laid."""
+        return self._start + self._laid
 
-    def put(self, first: int, values: Sequence[Any]) -> int:
-        """Put values of the right shape and type into the chunk, as many as it has room for; tell how many.
+    def lay(self, first: int, values: Sequence[Any], copies: Copies) -> None:
+        """Lay rows into chunks; they count when `reach` says so. Laying them again does no harm.
 
-        Rows that were left out are empty.
+        Args:
+            first: The first of them; rows that were left out before it are empty.
+            values: Of the right shape and type.
+            copies: Takes what is to be copied until then.
         """
-        assert self._chunk is not None
-        place, (memory, rows) = first - self._start, self._chunk
-        stop = min(place + len(values), self._size)
-        if place > self._end:
-            rows[self._end : place] = np.zeros((), self.dtype)
+        if first > self._planned:
+            self._leave_out(self._planned, first)
+        done = 0
+        while done < len(values):
+            start = self._start_of(first + done)
+            place = first + done - start
+            count = min(len(values) - done, self._size - place)
+            self._lay_into(self._chunk_at(start), place, values[done : done + count], copies)
+            done += count
+        self._planned = max(self._planned, first + len(values))
+
+    def _leave_out(self, first: int, stop: int) -> None:
+        """Lay empty rows into the chunks of the first and the last of them; those between are left out whole."""
+        begun, last = self._start_of(first), self._start_of(stop)
+        if begun < last and first > begun:
+            self._chunk_at(begun).rows[first - begun :] = np.zeros((), self.dtype)
+        at = max(first - last, 0)
+        if stop > last + at:
+            self._chunk_at(last).rows[at : stop - last] = np.zeros((), self.dtype)
+
+    def _lay_into(self, chunk: Chunk, place: int, values: Sequence[Any], copies: Copies) -> None:
         if self._is_whole_number:
-            rows[place:stop] = values[: stop - place]
-        else:
-            for at, value in zip(range(place, stop), values, strict=False):
-                if value is self._chunk:  # it was copied to just there
-                    continue
-                if type(value) is Chunk:  # the caller came to it after the background did
-                    rows[at] = value.rows[at]
-                elif self._is_large and value.flags.c_contiguous:
-                    memory[at * self._row_bytes : (at + 1) * self._row_bytes] = value.data.cast("B")
-                else:
-                    rows[at] = value
-        self._end = stop
-        return stop - place
+            chunk.rows[place : place + len(values)] = values
+            return
+        size = self._row_bytes
+        for at, value in enumerate(values, place):
+            if value is chunk:  # it was copied to just there
+                continue
+            array = value.rows[at] if type(value) is Chunk else value
+            if self._is_large and array.flags.c_contiguous:
+                copies.add(chunk.bytes[at * size : (at + 1) * size], array)
+            else:
+                chunk.rows[at] = array
 
-    def pending(self) -> Rows | None:
-        """Give the rows that are not written yet, if there are any."""
-        if self._end == self._written:
-            return None
-        assert self._chunk is not None
-        return Rows(self._start + self._written, self._chunk.rows[self._written : self._end])
+    def reach(self, row: int) -> None:
+        """Hear that every row before this one is laid, and copied."""
+        start = self._start_of(row)
+        for begun in sorted(self._chunks):
+            if begun < start:
+                self._close(begun)
+        if start > self._start:
+            self._turn(row)
+        self._laid = max(self._laid, row - start)
 
-    def settle(self) -> None:
-        """Hear that what is pending has been written."""
-        self._written = self._end
+    def _close(self, start: int) -> None:
+        """Lay nothing more into a chunk, which is full; closing it twice does no harm."""
+        chunk, written = self._chunks[start], self._written if start == self._start else 0
+        if not self._closed or self._closed[-1].free is not chunk:
+            self._closed.append(Rows(start + written, chunk.rows[written:], chunk))
+        del self._chunks[start]
+
+    def pending(self, *, closed: bool = False) -> list[Rows]:
+        """Give the rows that are not written yet.
+
+        Args:
+            closed: Only those of chunks that no row will be laid into any more.
+        """
+        found = [rows for rows in self._closed if len(rows.rows)]
+        if not closed and self._laid > self._written:
+            rows = self._chunks[self._start].rows[self._written : self._laid]
+            found.append(Rows(self._start + self._written, rows, None))
+        return found
+
+    def settle(self, written: Sequence[Rows]) -> None:
+        """Hear which of the rows that were pending have been written."""
+        ends = [first + len(rows) - self._start for first, rows, free in written if free is None]
+        # One statement without a call, as above: memory must never be free twice.
+        self._written, self._closed = (*ends, self._written)[0], []
+        self._spare += [free for _, _, free in written if free is not None]
 
 
 def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:

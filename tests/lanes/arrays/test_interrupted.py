@@ -1,0 +1,127 @@
+"""Ctrl-C at any line of a flush: nothing is lost, nothing is there twice, and recording goes on."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import playhead
+from playhead.lanes.arrays import gathering
+from playhead.lanes.arrays.config import ReplayConfig
+from playhead.lanes.arrays.reel import Reel
+from playhead.lanes.arrays.writer import ReelWriter
+from playhead.layout import ReelFiles, ReplayFolder
+
+SOURCE = Path(playhead.__file__).parent
+TRACED = tuple(str(SOURCE / name) for name in ("lanes/arrays/", "journal/writer.py", "disk/appender.py", "tape.py"))
+EVERY = 1 if os.environ.get("PLAYHEAD_CAMPAIGN") else 10
+
+SIDE = 80
+
+
+class Interrupted(BaseException):
+    """What a handler of a signal raises."""
+
+
+class At:
+    """Raises at a line of our code, counted from the first one that this thread comes to."""
+
+    def __init__(self, line: int) -> None:
+        self.left = line
+
+    def __enter__(self) -> At:
+        sys.settrace(self._enter)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+
+    def _enter(self, frame: FrameType, event: str, argument: Any) -> Any:
+        return self._line if frame.f_code.co_filename.startswith(TRACED) else None
+
+    def _line(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "line":
+            self.left -= 1
+            if self.left < 0:
+                sys.settrace(None)
+                raise Interrupted
+        return self._line
+
+
+def files_in(folder: Path) -> ReelFiles:
+    return ReplayFolder(folder).reel("run")
+
+
+def arrays_of(row: int) -> dict[str, Any]:
+    found = {"observations": np.full((SIDE, SIDE), row, np.uint8), "actions": row, "velocity": np.full(3, row / 2)}
+    if row % 5 < 3:
+        found["frames"] = np.full((SIDE, SIDE, 3), row, np.uint8)
+    return found
+
+
+def record(reel: ReelWriter, rows: range, *, given: bool) -> None:
+    for row in rows:
+        if given:
+            reel.give(arrays_of(row), float(row), False, False, b'{"row":%d}' % row, 1000 + row)
+        else:
+            reel.step(arrays_of(row), float(row), False, False, b'{"row":%d}' % row, ts_ns=1000 + row)
+
+
+def assert_rows(reel: Reel, count: int) -> None:
+    assert reel.length == count
+    assert reel.rows(0, count)["reward"].tolist() == list(range(count))
+    assert reel.rows(0, count)["step"].tolist() == list(range(count))
+    assert reel.infos(0, count) == [b'{"row":%d}' % row for row in range(count)]
+    assert reel.read("actions", 0, count).tolist() == list(range(count))
+    present = reel.present("frames", 0, count)
+    assert present is not None
+    assert present.tolist() == [row % 5 < 3 for row in range(count)]
+    for name in ("observations", "velocity", "frames"):
+        for row, value in enumerate(reel.read(name, 0, count)):
+            assert (value == arrays_of(row).get(name, 0)).all(), (name, row)
+    for row in range(count):
+        assert (reel.read("observations", row, row + 1) == row).all(), row
+
+
+def interrupt(folder: Path, line: int, *, given: bool) -> bool:
+    """Interrupt a flush at a line, and go on; tell whether the flush came to that line."""
+    reel = ReelWriter(files_in(folder), ReplayConfig(chunk=4, interval=1000.0))
+    reel.begin(ts_ns=1)
+    record(reel, range(13), given=given)
+    reel.flush()
+    record(reel, range(13, 38), given=given)
+    was_interrupted = False
+    try:
+        with At(line):
+            reel.flush()
+    except Interrupted:
+        was_interrupted = True
+    record(reel, range(38, 50), given=given)
+    reel.flush()
+    found = Reel(files_in(folder))
+    assert_rows(found, 50)
+    found.close()
+    record(reel, range(50, 60), given=given)
+    reel.close()
+    found = Reel(files_in(folder))
+    assert_rows(found, 60)
+    found.close()
+    return was_interrupted
+
+
+@pytest.mark.parametrize("given", [True, False], ids=["given", "copied"])
+@pytest.mark.parametrize("least", [1, 1 << 30], ids=["by-the-kernel", "by-python"])
+def test_a_flush_interrupted_at_any_line_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: bool, least: int
+) -> None:
+    monkeypatch.setattr(gathering, "_LEAST_BYTES", least)
+    line = 0
+    while interrupt(tmp_path / str(line), line, given=given):
+        line += EVERY
+    assert line > 200
