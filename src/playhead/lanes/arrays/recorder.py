@@ -17,7 +17,7 @@ from playhead import clock, disk
 from playhead.errors import Closed, OutOfOrder, WrongShape, WrongType
 from playhead.lanes.arrays import rows
 from playhead.lanes.arrays.config import ReplayConfig
-from playhead.lanes.arrays.declaring import DeclaringTape
+from playhead.lanes.arrays.declaring import FEW, DeclaringTape
 from playhead.lanes.arrays.kind import FINALS, KEYFRAMES, PREFIXES
 from playhead.lanes.arrays.reeltape import Beginning, Stretch, Together, as_json
 from playhead.lanes.arrays.values import fitted
@@ -159,7 +159,7 @@ class ReelRecorder(DeclaringTape):
                 self._draw()
             row = self._record(arrays, reward, terminated, truncated, info, agent, step, ts_ns, owned)
             if row >= self._wake_at:
-                self._hand_over(row)
+                self._hand_over(row, self._batch)
             return row
 
     def give(
@@ -192,7 +192,7 @@ class ReelRecorder(DeclaringTape):
             if len(given) >= self._most_given or len(info) > self._info_bytes or self.writer.error is not None:
                 self._draw()
                 if number >= self._wake_at:
-                    self._hand_over(number)
+                    self._hand_over(number, self._large_batch)
                 self.check()
 
     def _draw(self) -> None:
@@ -325,16 +325,16 @@ class ReelRecorder(DeclaringTape):
     def _hold(self, row: int, together: Together, values: list[Any]) -> None:
         """Keep the values of steps until they are in chunks."""
         first, like, held = self._waiting[-1]
-        if like is not together or row - first >= self._batch:
+        if like is not together or row - first >= self._large_batch:
             first, held = row, []
             self._waiting.append(Stretch(first, together, held))
         held[(row - first) * len(together.stages) :] = values
 
-    def _hand_over(self, row: int) -> None:
-        """Let the background work on what waits, and wait for it where that is much."""
-        self._wake_at = row + self._batch
-        if row - self._staged >= self._few:
-            self._wait_for_room(row, self._few, self._most)
+    def _hand_over(self, row: int, batch: int) -> None:
+        """Let the background work on what waits, and wait for it where that is more than a few batches."""
+        self._wake_at, few = row + batch, min(FEW * batch, self._most)
+        if row - self._staged >= few:
+            self._wait_for_room(row, few, self._most)
         else:
             self.writer.wake()
 
