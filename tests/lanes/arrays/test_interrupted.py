@@ -2,56 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
 
-import playhead
 from playhead.lanes.arrays import gathering
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.writer import ReelWriter
 from playhead.layout import ReelFiles, ReplayFolder
+from tests.lanes.arrays.interrupting import STRIDE, At, Interrupted
 
-SOURCE = Path(playhead.__file__).parent
-TRACED = tuple(str(SOURCE / name) for name in ("lanes/arrays/", "journal/writer.py", "disk/appender.py", "tape.py"))
-EVERY = 1 if os.environ.get("PLAYHEAD_CAMPAIGN") else 10
-
+FILES = ("lanes/arrays/", "journal/writer.py", "disk/appender.py", "tape.py")
 SIDE = 80
-
-
-class Interrupted(BaseException):
-    """What a handler of a signal raises."""
-
-
-class At:
-    """Raises at a line of our code, counted from the first one that this thread comes to."""
-
-    def __init__(self, line: int) -> None:
-        self.left = line
-
-    def __enter__(self) -> At:
-        sys.settrace(self._enter)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.settrace(None)
-
-    def _enter(self, frame: FrameType, event: str, argument: Any) -> Any:
-        return self._line if frame.f_code.co_filename.startswith(TRACED) else None
-
-    def _line(self, frame: FrameType, event: str, argument: Any) -> Any:
-        if event == "line":
-            self.left -= 1
-            if self.left < 0:
-                sys.settrace(None)
-                raise Interrupted
-        return self._line
 
 
 def files_in(folder: Path) -> ReelFiles:
@@ -98,7 +63,7 @@ def interrupt(folder: Path, line: int, *, given: bool) -> bool:
     record(reel, range(13, 38), given=given)
     was_interrupted = False
     try:
-        with At(line):
+        with At(line, *FILES):
             reel.flush()
     except Interrupted:
         was_interrupted = True
@@ -123,5 +88,5 @@ def test_a_flush_interrupted_at_any_line_loses_nothing(
     monkeypatch.setattr(gathering, "_LEAST_BYTES", least)
     line = 0
     while interrupt(tmp_path / str(line), line, given=given):
-        line += EVERY
+        line += STRIDE
     assert line > 200
