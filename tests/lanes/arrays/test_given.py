@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from playhead import testing
 from playhead.errors import Closed, WrongShape
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.reel import Reel
@@ -166,10 +168,11 @@ def test_an_interrupt_between_two_lines_neither_loses_nor_doubles_a_step(tmp_pat
     assert line > 200
 
 
-def test_frames_that_the_kernel_gathers_come_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("background", [True, False])
+def test_frames_that_the_kernel_gathers_come_back(tmp_path: Path, background: bool) -> None:
     rng = np.random.default_rng(1)
     frames = rng.integers(0, 256, (700, 100, 100), np.uint8)
-    reel = ReelWriter(files_in(tmp_path), ReplayConfig(chunk=16))
+    reel = ReelWriter(files_in(tmp_path), ReplayConfig(chunk=16, background=background))
     reel.begin(ts_ns=1)
     for row, frame in enumerate(frames):
         arrays = {"frames": frame.copy(), "observations": frame[:, :50]} if row % 7 else {}  # one is not contiguous
@@ -183,6 +186,40 @@ def test_frames_that_the_kernel_gathers_come_back(tmp_path: Path) -> None:
         there = np.arange(700) % 7 > 0
         assert (stored[there] == expected[there]).all()
         assert not stored[~there].any()
+    found.close()
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_without_a_background_the_caller_writes_full_chunks_himself(tmp_path: Path, given: bool) -> None:
+    reel = ReelWriter(files_in(tmp_path), ReplayConfig(chunk=16, interval=1000, background=False))
+    reel.begin(ts_ns=1)
+    sizes = set()
+    for row in range(600):
+        if given:
+            give(reel, row)
+        else:
+            reel.step(step(row), float(row), False, False, ts_ns=1000 + row)
+        sizes.add(sum(path.stat().st_size for path in files_in(tmp_path).journal.glob("*.seg")))
+    assert len(sizes) > 2
+    reel.close()
+    found = Reel(files_in(tmp_path))
+    assert_rows(found, 600)
+    found.close()
+
+
+def test_without_a_background_a_full_disk_is_told_by_the_next_call(tmp_path: Path) -> None:
+    reel = ReelWriter(files_in(tmp_path), ReplayConfig(chunk=16, interval=1000, background=False))
+    reel.begin(ts_ns=1)
+    row = 0
+    with testing.failing_at(0, errno.ENOSPC, lasting=True), pytest.raises(OSError, match="No space"):
+        for row in range(1000):
+            reel.step(step(row), float(row), False, False, ts_ns=1000 + row)
+    assert row > 0
+    for later in range(row, 300):
+        reel.step(step(later), float(later), False, False, ts_ns=1000 + later)
+    reel.close()
+    found = Reel(files_in(tmp_path))
+    assert_rows(found, 300)
     found.close()
 
 

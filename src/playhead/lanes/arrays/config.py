@@ -27,6 +27,8 @@ class ReplayConfig:
         interval: Seconds after which a step survives a kill of the process, at the latest.
         sync: Seconds after which it also survives a power cut; None leaves that to the kernel.
         segment_bytes: How much lies in one part of the file.
+        background: A thread beside the caller compresses and writes. False leaves that to the caller, which takes less
+            of the processor in all: for many actors, which keep all cores busy anyway.
     """
 
     codec: str | None = "zstd"
@@ -36,6 +38,7 @@ class ReplayConfig:
     interval: float = 1.0
     sync: float | None = None
     segment_bytes: int = SEGMENT_BYTES
+    background: bool = True
 
     def __post_init__(self) -> None:
         """See that all of this can be done.
@@ -48,6 +51,8 @@ class ReplayConfig:
             raise WrongType(f"level is a whole number from 1 to 9 (19 for zstd), not {self.level!r}")
         if self.chunk is not None and (not isinstance(self.chunk, int) or self.chunk < 1):
             raise WrongType(f"chunk is a number of rows, or None, not {self.chunk!r}")
+        if not isinstance(self.background, bool):
+            raise WrongType(f"background is True or False, not {self.background!r}")
         for name in ("queue", "segment_bytes"):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
                 raise WrongType(f"{name} is a number of bytes, not {getattr(self, name)!r}")

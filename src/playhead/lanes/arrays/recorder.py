@@ -333,10 +333,20 @@ class ReelRecorder(DeclaringTape):
     def _hand_over(self, row: int, batch: int) -> None:
         """Let the background work on what waits, and wait for it where that is more than a few batches."""
         self._wake_at, few = row + batch, min(FEW * batch, self._most)
-        if row - self._staged >= few:
+        if not self._config.background:
+            self._lay_here()
+        elif row - self._staged >= few:
             self._wait_for_room(row, few, self._most)
         else:
             self.writer.wake()
+
+    def _lay_here(self) -> None:
+        """Do what the background does otherwise."""
+        with self._turn:
+            try:
+                self._stage(self._row)
+            except OSError as error:  # raised by the next call, as one of the background
+                self.writer.error = error
 
     def end(
         self,

@@ -168,8 +168,6 @@ class ReelTape(Tape):
                 super()._round()
             else:
                 self._stage(self._row)
-            steps = self._row - self._bases[STEPS]
-            self._is_roll_due = self._journal.size >= self._config.segment_bytes or steps >= SEGMENT_STEPS
 
     def _fetch(self) -> None:
         until = self._row
@@ -193,6 +191,8 @@ class ReelTape(Tape):
             self._lay(min(until, self._staged + self._at_once))
             self._moved.ring()
             self._write(closed=True)
+        steps = self._staged - self._bases[STEPS]
+        self._is_roll_due = self._journal.size >= self._config.segment_bytes or steps >= SEGMENT_STEPS
         while self._rare_waiting:
             stage, row, value = self._rare_waiting[0]
             copies = Copies()
