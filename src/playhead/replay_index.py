@@ -122,11 +122,11 @@ class ReplayIndex:
         replay.put_agents(connection, known.key, reel.agents)
         if rows is not None:
             keys = replay.episode_keys(connection, known.key, first)
-            replay.add_steps(connection, list(self._steps(connection, reel, rows, start, stop, spans, keys)))
+            replay.add_steps(connection, self._columns(connection, reel, rows, start, stop, spans, keys))
         replay.set_facts(connection, known.key, stop, facts)
         return len(reel.stretch(stop)) > 0
 
-    def _steps(
+    def _columns(
         self,
         connection: Connection,
         reel: Reel,
@@ -135,7 +135,7 @@ class ReplayIndex:
         stop: int,
         spans: list[Span],
         keys: dict[int, int],
-    ) -> Iterable[tuple[Any, ...]]:
+    ) -> list[list[Any]]:
         known = {span.number: (span.start, span.began_ns or 0, keys[span.number]) for span in spans}
         there, numbers = np.unique(rows["episode"], return_inverse=True)
         unknown = [number for number in there.tolist() if number not in known]
@@ -148,9 +148,11 @@ class ReplayIndex:
             stored = same.get(name, name)
             if stored in groups:
                 flags |= np.where(rows["has"] >> groups.index(stored) & 1, flag, 0)
-        rewards = [None if math.isnan(reward) else reward for reward in rows["reward"].tolist()]
+        rewards: list[float | None] = rows["reward"].tolist()
+        for place in np.flatnonzero(np.isnan(rows["reward"])).tolist():
+            rewards[place] = None
         shapes, values = infos.taken_apart(reel.infos(start, stop), partial(self._shape, connection))
-        return zip(
+        return [
             key_of[numbers].tolist(),
             rows["agent"].tolist(),
             rows["step"].tolist(),
@@ -161,8 +163,7 @@ class ReplayIndex:
             (rows["ts_ns"] - begins[numbers]).tolist(),
             shapes,
             values,
-            strict=True,
-        )
+        ]
 
     def _shape(self, connection: Connection, names: tuple[str, ...]) -> int:
         key = self._shapes.get(names)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
@@ -150,18 +149,21 @@ def last_episode(connection: Connection, key: int) -> EpisodeRow | None:
     return None if row is None else EpisodeRow(*row)
 
 
-def add_steps(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert steps, each a tuple of all columns.
+def add_steps(connection: Connection, columns: Sequence[Sequence[Any]]) -> None:
+    """Insert steps, given as all columns of them, in order.
 
     Raises:
         OutOfOrder: Two steps of an agent have one number.
     """
-    for start in range(0, len(rows), _ROWS):
-        batch = rows[start : start + _ROWS]
-        flat = tuple(chain.from_iterable(batch))
-        statement = _INSERT_MANY if len(batch) == _ROWS else _INSERT + ",".join([_MARKS] * len(batch))
+    width, count = len(_COLUMNS), len(columns[0])
+    flat: list[Any] = [None] * (width * count)  # and no tuple for each step: thousands wake the garbage collector
+    for place, column in enumerate(columns):
+        flat[place::width] = column
+    for start in range(0, count, _ROWS):
+        batch = tuple(flat[start * width : (start + _ROWS) * width])
+        statement = _INSERT_MANY if start + _ROWS <= count else _INSERT + ",".join([_MARKS] * (count - start))
         try:
-            connection.exec_driver_sql(statement, flat)
+            connection.exec_driver_sql(statement, batch)
         except IntegrityError as error:
             raise OutOfOrder(f"two steps of an episode that have the same number: {error.orig}") from error
 
