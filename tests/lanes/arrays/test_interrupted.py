@@ -30,18 +30,17 @@ def arrays_of(row: int) -> dict[str, Any]:
     return found
 
 
-def record(reel: ReelWriter, rows: range, *, given: bool) -> None:
+def record(reel: ReelWriter, rows: range, *, given: bool, since: int = 1000) -> None:
     for row in rows:
         if given:
-            reel.give(arrays_of(row), float(row), False, False, b'{"row":%d}' % row, 1000 + row)
+            reel.give(arrays_of(row), float(row), False, False, b'{"row":%d}' % row, since + row)
         else:
-            reel.step(arrays_of(row), float(row), False, False, b'{"row":%d}' % row, ts_ns=1000 + row)
+            reel.step(arrays_of(row), float(row), False, False, b'{"row":%d}' % row, ts_ns=since + row)
 
 
 def assert_rows(reel: Reel, count: int) -> None:
     assert reel.length == count
     assert reel.rows(0, count)["reward"].tolist() == list(range(count))
-    assert reel.rows(0, count)["step"].tolist() == list(range(count))
     assert reel.infos(0, count) == [b'{"row":%d}' % row for row in range(count)]
     assert reel.read("actions", 0, count).tolist() == list(range(count))
     present = reel.present("frames", 0, count)
@@ -76,8 +75,41 @@ def interrupt(folder: Path, line: int, *, given: bool) -> bool:
     reel.close()
     found = Reel(files_in(folder))
     assert_rows(found, 60)
+    assert found.rows(0, 60)["step"].tolist() == list(range(60))
     found.close()
     return was_interrupted
+
+
+def interrupt_a_roll(folder: Path, line: int) -> bool:
+    """Interrupt a step that begins a new segment at a line, and go on; tell whether it came to that line."""
+    reel = ReelWriter(files_in(folder), ReplayConfig(chunk=4, interval=1000.0, segment_bytes=500))
+    reel.begin(ts_ns=1)
+    record(reel, range(13), given=False)
+    reel.flush()
+    record(reel, range(13, 15), given=False)
+    reel.flush()
+    was_interrupted = False
+    try:
+        with At(line, *FILES):
+            record(reel, range(15, 16), given=False)
+    except Interrupted:
+        was_interrupted = True
+    assert reel.row in (15, 16)
+    record(reel, range(reel.row, 30), given=False, since=2000)  # the time of a step that was interrupted may be taken
+    reel.close()
+    found = Reel(files_in(folder))
+    assert len(found.parts) > 1
+    assert_rows(found, 30)
+    assert (np.diff(found.rows(0, 30)["step"]) > 0).all()  # and so may its number
+    found.close()
+    return was_interrupted
+
+
+def test_a_step_that_begins_a_segment_may_be_interrupted_at_any_line(tmp_path: Path) -> None:
+    line = 0
+    while interrupt_a_roll(tmp_path / str(line), line):
+        line += STRIDE
+    assert line > 100
 
 
 @pytest.mark.parametrize("given", [True, False], ids=["given", "copied"])

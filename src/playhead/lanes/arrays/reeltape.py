@@ -191,8 +191,8 @@ class ReelTape(Tape):
             self._lay(min(until, self._staged + self._at_once))
             self._moved.ring()
             self._write(closed=True)
-        steps = self._staged - self._bases[STEPS]
-        self._is_roll_due = self._journal.size >= self._config.segment_bytes or steps >= SEGMENT_STEPS
+        if self._journal.size >= self._config.segment_bytes or self._staged - self._bases[STEPS] >= SEGMENT_STEPS:
+            self._is_roll_due = True
         while self._rare_waiting:
             stage, row, value = self._rare_waiting[0]
             copies = Copies()
@@ -270,17 +270,21 @@ class ReelTape(Tape):
         return stage
 
     def _roll(self) -> None:
-        """Go on in a new segment, if that is due. Whoever records does it, between two steps."""
+        """Go on in a new segment, if that is due. Whoever records does it, between two steps.
+
+        It is due until all of this is done: after a signal's exception it is done again.
+        """
         if not self._is_roll_due:
             return
         with self._turn:
             self._fetch()
             bases = {STEPS: self._row, **self._rare}
-            self._is_roll_due, self._is_new, self._bases = False, True, bases
+            self._is_new, self._bases = True, bases
             self._journal.roll()
             for stage in self._declared:
                 stage.rebase(self._bases[stage.kind.axis])
             self._open_segment()
+            self._is_roll_due = False
         if self._on_roll is not None and (self._rolling is None or not self._rolling.is_alive()):
             rolling = threading.Thread(target=self._tell, args=(self._on_roll,))
             with contextlib.suppress(RuntimeError):  # the interpreter ends and starts no more threads
