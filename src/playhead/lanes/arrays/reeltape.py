@@ -206,12 +206,12 @@ class ReelTape(Tape):
         waiting, copies = self._waiting, Copies()
         reached: dict[Stage, int] = {}
         for place, (first, (stages, _), values) in enumerate(waiting):
-            start, end = max(first, self._staged), min(stop, waiting[place + 1].first) if waiting[place + 1 :] else stop
+            width = len(stages)
+            end = min(stop, waiting[place + 1].first) if place + 1 < len(waiting) else stop
             for column, stage in enumerate(stages):
-                begin = max(start, stage.next)  # what was laid before an error stays so
-                if begin < end:
-                    column_at = (begin - first) * len(stages) + column
-                    stage.lay(begin, values[column_at : (end - first) * len(stages) : len(stages)], copies)
+                start = max(first, self._staged, stage.next)  # what was laid before an error stays so
+                if start < end:
+                    stage.lay(start, values[(start - first) * width + column : (end - first) * width : width], copies)
                     reached[stage] = end
             if end == stop:
                 break
