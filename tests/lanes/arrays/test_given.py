@@ -223,6 +223,32 @@ def test_without_a_background_a_full_disk_is_told_by_the_next_call(tmp_path: Pat
     found.close()
 
 
+@pytest.mark.parametrize("background", [True, False])
+def test_what_a_full_disk_leaves_waiting_is_bounded(tmp_path: Path, background: bool) -> None:
+    queue = 4 << 20
+    reel = ReelWriter(files_in(tmp_path), ReplayConfig(chunk=4, interval=1000, queue=queue, background=background))
+    reel.begin(ts_ns=1)
+    frame = np.zeros((100, 100), np.uint8)
+    told = 0
+    with testing.failing_at(0, errno.ENOSPC, lasting=True):
+        for row in range(1500):  # four times the queue
+            try:
+                reel.step({"frames": frame + reel.row % 256}, float(row), False, False, ts_ns=1000 + row)
+            except OSError:  # an error of before, and nothing is recorded, or it is recorded and there is no room
+                told += 1
+                if reel.row - reel._staged >= reel._most:
+                    break
+    assert told
+    laid = sum(rows.rows.nbytes for stage in reel._declared for rows in stage.pending())
+    assert laid <= queue
+    assert reel.row * frame.nbytes <= 3 * queue
+    count = reel.row
+    reel.close()
+    found = Reel(files_in(tmp_path))
+    assert (found.read("frames", 0, count)[:, 0, 0] == np.arange(count) % 256).all()
+    found.close()
+
+
 # -- what a review found ----------------------------------------------------------------------------------------------
 
 

@@ -335,9 +335,10 @@ class ReelRecorder(DeclaringTape):
         self._wake_at, few = row + batch, min(FEW * batch, self._most)
         if not self._config.background:
             self._lay_here()
-        elif row - self._staged >= few:
+            few = self._most  # which only a disk that takes nothing leaves waiting
+        if row - self._staged >= few:
             self._wait_for_room(row, few, self._most)
-        else:
+        elif self._config.background:
             self.writer.wake()
 
     def _lay_here(self) -> None:

@@ -187,6 +187,7 @@ class ReelTape(Tape):
 
     def _stage(self, until: int) -> None:
         """Lay what waits into chunks, up to a step, and write those that are full."""
+        self._write(closed=True)  # what an error left: where the disk takes nothing, nothing more is laid
         while self._staged < until:
             self._lay(min(until, self._staged + self._at_once))
             self._moved.ring()
