@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dis
+import functools
 import os
 import sys
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import playhead
@@ -22,6 +24,9 @@ class Interrupted(BaseException):
 
 class At:
     """Raises at a line of our code, counted from the first one that this thread comes to.
+
+    The end of a `with` is no such line: the interpreter looks for signals behind calls, so none comes between the
+    last one of a block and the lock that is let go of.
 
     Args:
         line: The line, from 0.
@@ -43,9 +48,19 @@ class At:
         return self._line if frame.f_code.co_filename.startswith(self._files) else None
 
     def _line(self, frame: FrameType, event: str, argument: Any) -> Any:
-        if event == "line":
+        if event == "line" and frame.f_lasti not in _ends_of_blocks(frame.f_code):
             self._left -= 1
             if self._left < 0:
                 sys.settrace(self._before)
                 raise Interrupted
         return self._line
+
+
+@functools.cache
+def _ends_of_blocks(code: CodeType) -> frozenset[int]:
+    """Find where the blocks of `with` end: `__exit__` is called with None three times, or with the exception."""
+    found = list(dis.get_instructions(code))
+    names = [f"{each.opname} {each.argrepr}" if each.opname == "LOAD_CONST" else each.opname for each in found]
+    call = ["LOAD_CONST None"] * 3
+    ends = (call, ["SWAP", *call], ["PUSH_EXC_INFO", "WITH_EXCEPT_START"])  # the second returns a value
+    return frozenset(found[i].offset for i in range(len(names)) if any(names[i : i + len(end)] == end for end in ends))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,14 @@ def assert_rows(reel: Reel, count: int) -> None:
         assert (reel.read("observations", row, row + 1) == row).all(), row
 
 
+def flush_elsewhere(reel: ReelWriter) -> None:
+    """Flush in another thread, which waits for every lock that was not let go of."""
+    thread = threading.Thread(target=reel.flush, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive(), "a lock is still held"
+
+
 def interrupt(folder: Path, line: int, *, given: bool) -> bool:
     """Interrupt a flush at a line, and go on; tell whether the flush came to that line."""
     reel = ReelWriter(files_in(folder), ReplayConfig(chunk=4, interval=1000.0))
@@ -67,7 +76,7 @@ def interrupt(folder: Path, line: int, *, given: bool) -> bool:
     except Interrupted:
         was_interrupted = True
     record(reel, range(38, 50), given=given)
-    reel.flush()
+    flush_elsewhere(reel)
     found = Reel(files_in(folder))
     assert_rows(found, 50)
     found.close()
@@ -94,6 +103,7 @@ def interrupt_a_roll(folder: Path, line: int) -> bool:
             record(reel, range(15, 16), given=False)
     except Interrupted:
         was_interrupted = True
+    flush_elsewhere(reel)
     assert reel.row in (15, 16)
     record(reel, range(reel.row, 30), given=False, since=2000)  # the time of a step that was interrupted may be taken
     reel.close()
