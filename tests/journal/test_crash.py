@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import dis
 import errno
-import itertools
-import sys
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
-from types import CodeType, FrameType
 from typing import Any
 
 import pytest
 
-from playhead import disk, testing
-from playhead.journal import JournalReader, JournalWriter, segment, writer
+from playhead import testing
+from playhead.journal import JournalReader, JournalWriter
+from tests.interrupting import At
 
 SEGMENT_BYTES = 150
 PAYLOADS = [b"%d:" % n + b"x" * size for n, size in enumerate((10, 0, 60, 200, 5, 20_000, 30, 1))]
@@ -185,44 +181,6 @@ def test_a_kill_while_segments_are_removed_leaves_an_end_without_gaps(tmp_path: 
 # -- interrupts -------------------------------------------------------------------------------------------------------
 
 
-@cache
-def interruptible(code: CodeType) -> frozenset[int]:
-    """Give the offsets at which a signal handler may raise: at the start, and behind calls and jumps back."""
-    instructions = list(dis.get_instructions(code))
-    behind = {
-        later.offset
-        for before, later in itertools.pairwise(instructions)
-        if before.opname.startswith(("CALL", "RESUME", "JUMP_BACKWARD"))
-    }
-    return frozenset(behind)
-
-
-class Interrupt:
-    """Raise `KeyboardInterrupt` at the n-th place of the journal and the disk where one can be raised."""
-
-    FILES = (writer.__file__, segment.__file__, *map(str, Path(disk.__file__).parent.glob("*.py")))
-
-    def __init__(self, n: int) -> None:
-        self.left = n
-
-    def __enter__(self) -> Interrupt:
-        sys.settrace(self.trace)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.settrace(None)
-
-    def trace(self, frame: FrameType, event: str, _: Any) -> Any:
-        if frame.f_code.co_filename not in self.FILES or frame.f_code.co_name == "__del__":
-            return None
-        frame.f_trace_opcodes = True
-        if event == "opcode" and frame.f_lasti in interruptible(frame.f_code):
-            self.left -= 1
-            if self.left == -1:
-                raise KeyboardInterrupt
-        return self.trace
-
-
 @pytest.mark.parametrize("payload", [b"small", b"l" * 20_000])
 def test_an_interrupt_at_any_point_of_an_append_loses_and_doubles_nothing(tmp_path: Path, payload: bytes) -> None:
     """Ctrl-C raises wherever it comes, also between a write and the note that it was done."""
@@ -238,7 +196,7 @@ def test_an_interrupt_at_any_point_of_an_append_loses_and_doubles_nothing(tmp_pa
                 journal.append(each)
             interrupted = False
             try:
-                with Interrupt(n):
+                with At(n, "journal/writer.py", "journal/segment.py", "disk/"):
                     journal.append(payload)  # into a new segment
             except KeyboardInterrupt:
                 interrupted = True

@@ -1,4 +1,4 @@
-"""Ctrl-C at any line of a flush: nothing is lost, nothing is there twice, and recording goes on."""
+"""Ctrl-C at any place of a flush: nothing is lost, nothing is there twice, and recording goes on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.writer import ReelWriter
 from playhead.layout import ReelFiles, ReplayFolder
-from tests.lanes.arrays.interrupting import STRIDE, At, Interrupted
+from tests.interrupting import STRIDE, At
 
 FILES = ("lanes/arrays/", "journal/writer.py", "disk/appender.py", "tape.py")
 SIDE = 80
@@ -62,8 +62,8 @@ def flush_elsewhere(reel: ReelWriter) -> None:
     assert not thread.is_alive(), "a lock is still held"
 
 
-def interrupt(folder: Path, line: int, *, given: bool) -> bool:
-    """Interrupt a flush at a line, and go on; tell whether the flush came to that line."""
+def interrupt(folder: Path, place: int, *, given: bool) -> bool:
+    """Interrupt a flush at a place, and go on; tell whether the flush came to that place."""
     reel = ReelWriter(files_in(folder), ReplayConfig(chunk=4, interval=1000.0))
     reel.begin(ts_ns=1)
     record(reel, range(13), given=given)
@@ -71,9 +71,9 @@ def interrupt(folder: Path, line: int, *, given: bool) -> bool:
     record(reel, range(13, 38), given=given)
     was_interrupted = False
     try:
-        with At(line, *FILES):
+        with At(place, *FILES):
             reel.flush()
-    except Interrupted:
+    except KeyboardInterrupt:
         was_interrupted = True
     record(reel, range(38, 50), given=given)
     flush_elsewhere(reel)
@@ -89,8 +89,8 @@ def interrupt(folder: Path, line: int, *, given: bool) -> bool:
     return was_interrupted
 
 
-def interrupt_a_roll(folder: Path, line: int) -> bool:
-    """Interrupt a step that begins a new segment at a line, and go on; tell whether it came to that line."""
+def interrupt_a_roll(folder: Path, place: int) -> bool:
+    """Interrupt a step that begins a new segment at a place, and go on; tell whether it came to that place."""
     reel = ReelWriter(files_in(folder), ReplayConfig(chunk=4, interval=1000.0, segment_bytes=500))
     reel.begin(ts_ns=1)
     record(reel, range(13), given=False)
@@ -99,9 +99,9 @@ def interrupt_a_roll(folder: Path, line: int) -> bool:
     reel.flush()
     was_interrupted = False
     try:
-        with At(line, *FILES):
+        with At(place, *FILES):
             record(reel, range(15, 16), given=False)
-    except Interrupted:
+    except KeyboardInterrupt:
         was_interrupted = True
     flush_elsewhere(reel)
     assert reel.row in (15, 16)
@@ -115,20 +115,20 @@ def interrupt_a_roll(folder: Path, line: int) -> bool:
     return was_interrupted
 
 
-def test_a_step_that_begins_a_segment_may_be_interrupted_at_any_line(tmp_path: Path) -> None:
-    line = 0
-    while interrupt_a_roll(tmp_path / str(line), line):
-        line += STRIDE
-    assert line > 100
+def test_a_step_that_begins_a_segment_may_be_interrupted_anywhere(tmp_path: Path) -> None:
+    place = 0
+    while interrupt_a_roll(tmp_path / str(place), place):
+        place += STRIDE
+    assert place > 100
 
 
 @pytest.mark.parametrize("given", [True, False], ids=["given", "copied"])
 @pytest.mark.parametrize("least", [1, 1 << 30], ids=["by-the-kernel", "by-python"])
-def test_a_flush_interrupted_at_any_line_loses_nothing(
+def test_a_flush_interrupted_anywhere_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: bool, least: int
 ) -> None:
     monkeypatch.setattr(gathering, "_LEAST_BYTES", least)
-    line = 0
-    while interrupt(tmp_path / str(line), line, given=given):
-        line += STRIDE
-    assert line > 200
+    place = 0
+    while interrupt(tmp_path / str(place), place, given=given):
+        place += STRIDE
+    assert place > 200

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import dis
 import os
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
-from types import CodeType, FrameType
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +15,7 @@ from playhead.errors import Forked
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.writer import ReelWriter
+from tests.interrupting import At
 from tests.lanes.arrays.marks import assert_marked, marked
 from tests.lanes.arrays.reels import FOR_EVER, Recording, reel_in
 
@@ -144,55 +141,20 @@ def test_a_forked_child_may_read_and_may_record_a_reel_of_its_own(tmp_path: Path
 
 # -- Ctrl-C -----------------------------------------------------------------------------------------------------------
 
-# Behind these the interpreter looks for signals, so that this is where Ctrl-C raises.
-_INTERRUPTIBLE = {"CALL", "CALL_FUNCTION_EX", "RESUME", "JUMP_BACKWARD"}
-
-
-@cache
-def instructions_of(code: CodeType) -> dict[int, str]:
-    return {instruction.offset: instruction.opname for instruction in dis.get_instructions(code)}
-
-
-class CtrlC:
-    """Raises KeyboardInterrupt in the n-th place of the lane in which a signal may arrive."""
-
-    def __init__(self, n: int) -> None:
-        self.left = n
-        self._before: dict[FrameType, str] = {}
-
-    def __call__(self, frame: FrameType, event: str, argument: object) -> Any:
-        if "lanes/arrays" not in frame.f_code.co_filename:
-            return None
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        if event == "opcode":
-            before = self._before.get(frame)
-            self._before[frame] = instructions_of(frame.f_code)[frame.f_lasti]
-            if before in _INTERRUPTIBLE:
-                self.left -= 1
-                if self.left == -1:
-                    raise KeyboardInterrupt
-        elif event == "return":
-            self._before.pop(frame, None)
-        return self
-
 
 def step_under_ctrl_c(writer: ReelWriter, n: int, mark: int, recorded: dict[int, int]) -> bool:
     """Record a step and flush, with a Ctrl-C at the n-th place; tell whether it came."""
-    interrupt, before = CtrlC(n), sys.gettrace()
-    sys.settrace(interrupt)
     try:
-        recorded[mark] = writer.step(marked(mark), mark, False, False, b"%d" % mark)
-        if n % 4 == 0:
-            writer.end("terminated", {"observations": np.full(4, mark, np.float32)})
-        writer.flush()
+        with At(n, "lanes/arrays/"):
+            recorded[mark] = writer.step(marked(mark), mark, False, False, b"%d" % mark)
+            if n % 4 == 0:
+                writer.end("terminated", {"observations": np.full(4, mark, np.float32)})
+            writer.flush()
     except KeyboardInterrupt:
-        pass
-    finally:
-        sys.settrace(before)
-    return interrupt.left < 0
+        return True
+    return False
 
 
-@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="knows the instructions of Python 3.11")
 def test_ctrl_c_leaves_whole_steps_wherever_it_comes(tmp_path: Path) -> None:
     """Was a bug: behind the append to `_steps`, and in `_fetch`, it lets rows and arrays slip apart."""
     writer = ReelWriter(files := reel_in(tmp_path), ReplayConfig(interval=FOR_EVER, chunk=4))
