@@ -103,9 +103,9 @@ def interrupt_a_roll(folder: Path, place: int) -> bool:
             record(reel, range(15, 16), given=False)
     except KeyboardInterrupt:
         was_interrupted = True
-    flush_elsewhere(reel)
     assert reel.row in (15, 16)
     record(reel, range(reel.row, 30), given=False, since=2000)  # the time of a step that was interrupted may be taken
+    flush_elsewhere(reel)
     reel.close()
     found = Reel(files_in(folder))
     assert len(found.parts) > 1
