@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead import clock, disk
+from playhead import clock, disk, memory
 from playhead.errors import Closed, OutOfOrder, WrongShape, WrongType
 from playhead.lanes.arrays import rows
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.declaring import FEW, DeclaringTape
-from playhead.lanes.arrays.kind import FINALS, KEYFRAMES, PREFIXES
+from playhead.lanes.arrays.kind import FINALS, KEYFRAMES, PREFIXES, STEPS
 from playhead.lanes.arrays.reeltape import Beginning, Stretch, Together, as_json
 from playhead.lanes.arrays.values import fitted
 from playhead.signal.contract import check_stamp
@@ -68,6 +68,7 @@ class ReelRecorder(DeclaringTape):
         self._given: list[tuple[Any, ...]] = []
         self._tried = (-1, 0, 0)  # the row, number and last time of the steps that were last to be recorded together
         self._ended: Closed | None = None
+        memory.keep_freed()
         self._start()
 
     @property
@@ -332,7 +333,8 @@ class ReelRecorder(DeclaringTape):
 
     def _hand_over(self, row: int, batch: int) -> None:
         """Let the background work on what waits, and wait for it where that is more than a few batches."""
-        self._wake_at, few = row + batch, min(FEW * batch, self._most)
+        self._wake_at = row + batch - (row + 1 - self._bases[STEPS]) % batch  # a step that makes chunks full
+        few = max(batch, min(FEW * batch, self._few))
         if not self._config.background:
             self._lay_here()
             few = self._most  # which only a disk that takes nothing leaves waiting

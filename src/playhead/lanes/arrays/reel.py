@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from playhead import memory
 from playhead.errors import Damaged, NotFound, OutOfRange
 from playhead.lanes.arrays.foreign import ForeignPart
 from playhead.lanes.arrays.kind import CHECKS, FINALS, GROUPS, KEYFRAMES, PREFIXES, STEPS, ArrayKind
@@ -323,7 +324,7 @@ class Reel:
             return out
         if not kind.row_bytes:
             return np.empty((stop - start, *kind.shape), dtype)
-        rows = np.empty((stop - start, *kind.shape), dtype) if out is None else out
+        rows = memory.empty((stop - start, *kind.shape), dtype) if out is None else out
         for part, low, high in self._within(start, stop, axis):
             place = rows[low - start : high - start]
             if (axis, kind.name) not in part.kinds:
@@ -343,7 +344,7 @@ class Reel:
             self._refuse_outside(name, int(positions.min()), int(positions.max()) + 1, STEPS)
         if self._is_made(name):
             return self.makes.rows(kind.name, positions)
-        out = np.empty((len(positions), *kind.shape), np.dtype(kind.dtype))
+        out = memory.empty((len(positions), *kind.shape), kind.dtype)
         order = np.argsort(positions, kind="stable")
         at = 0
         while kind.row_bytes and at < len(order):

@@ -150,8 +150,8 @@ class ReelTape(Tape):
     def _wait_for_room(self, row: int, few: int, most: int) -> None:
         """Hold the caller up for a moment while a few steps wait, and for longer while many do.
 
-        The background then works on what the processor still has in its caches, which is faster for both. Where it is
-        held up by the disk, the caller goes on until the memory is used that it may use.
+        Both then work in memory that the processor still has in its caches: a copy into other memory takes twice as
+        long. Where the background is held up by the disk, the caller goes on until the memory is used that it may use.
         """
         self.writer.wake()
         if row - self._staged >= few:
