@@ -44,15 +44,22 @@ class At:
         sys.settrace(self._before)
 
     def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
-        if not frame.f_code.co_filename.startswith(self._files) or frame.f_code.co_name == "__del__":
+        if not frame.f_code.co_filename.startswith(self._files):
             return None
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         if event == "opcode" and frame.f_lasti in _places(frame.f_code):
             self._left -= 1
-            if self._left < 0:
+            if self._left < 0 and not _is_deleting(frame):
                 sys.settrace(self._before)
                 raise KeyboardInterrupt
         return self._trace
+
+
+def _is_deleting(frame: FrameType | None) -> bool:
+    """Tell whether a place is in a `__del__`, of which nobody hears an exception."""
+    while frame is not None and frame.f_code.co_name != "__del__":
+        frame = frame.f_back
+    return frame is not None
 
 
 @functools.cache

@@ -11,6 +11,7 @@ import pytest
 
 from playhead.lanes.arrays import gathering
 from playhead.lanes.arrays.config import ReplayConfig
+from playhead.lanes.arrays.kind import FINALS
 from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.writer import ReelWriter
 from playhead.layout import ReelFiles, ReplayFolder
@@ -18,6 +19,7 @@ from tests.interrupting import STRIDE, At
 
 FILES = ("lanes/arrays/", "journal/writer.py", "disk/appender.py", "tape.py")
 SIDE = 80
+LENGTH = 8  # of an episode
 
 
 def files_in(folder: Path) -> ReelFiles:
@@ -31,8 +33,11 @@ def arrays_of(row: int) -> dict[str, Any]:
     return found
 
 
-def record(reel: ReelWriter, rows: range, *, given: bool, since: int = 1000) -> None:
+def record(reel: ReelWriter, rows: range, *, given: bool, since: int = 1000, length: int = 1000) -> None:
     for row in rows:
+        if row % length == 0 and row:
+            reel.end("terminated", {"observations": np.full((SIDE, SIDE), row, np.uint8)}, ts_ns=since + row - 1)
+            reel.begin(ts_ns=since + row)
         if given:
             reel.give(arrays_of(row), float(row), False, False, b'{"row":%d}' % row, since + row)
         else:
@@ -54,6 +59,12 @@ def assert_rows(reel: Reel, count: int) -> None:
         assert (reel.read("observations", row, row + 1) == row).all(), row
 
 
+def assert_finals(reel: Reel, count: int) -> None:
+    finals = reel.read("observations", 0, reel.beginning().finals, axis=FINALS)
+    assert finals[:, 0, 0].tolist() == list(range(LENGTH, count, LENGTH))
+    assert (finals == finals[:, :1, :1]).all()
+
+
 def flush_elsewhere(reel: ReelWriter) -> None:
     """Flush in another thread, which waits for every lock that was not let go of."""
     thread = threading.Thread(target=reel.flush, daemon=True)
@@ -66,25 +77,27 @@ def interrupt(folder: Path, place: int, *, given: bool) -> bool:
     """Interrupt a flush at a place, and go on; tell whether the flush came to that place."""
     reel = ReelWriter(files_in(folder), ReplayConfig(chunk=4, interval=1000.0))
     reel.begin(ts_ns=1)
-    record(reel, range(13), given=given)
+    record(reel, range(13), given=given, length=LENGTH)
     reel.flush()
-    record(reel, range(13, 38), given=given)
+    record(reel, range(13, 38), given=given, length=LENGTH)
     was_interrupted = False
     try:
         with At(place, *FILES):
             reel.flush()
     except KeyboardInterrupt:
         was_interrupted = True
-    record(reel, range(38, 50), given=given)
+    record(reel, range(38, 50), given=given, length=LENGTH)
     flush_elsewhere(reel)
     found = Reel(files_in(folder))
     assert_rows(found, 50)
+    assert_finals(found, 50)
     found.close()
-    record(reel, range(50, 60), given=given)
+    record(reel, range(50, 60), given=given, length=LENGTH)
     reel.close()
     found = Reel(files_in(folder))
     assert_rows(found, 60)
-    assert found.rows(0, 60)["step"].tolist() == list(range(60))
+    assert_finals(found, 60)
+    assert found.rows(0, 60)["step"].tolist() == [row % LENGTH for row in range(60)]
     found.close()
     return was_interrupted
 

@@ -196,10 +196,11 @@ class ReelTape(Tape):
             self._is_roll_due = True
         while self._rare_waiting:
             stage, row, value = self._rare_waiting[0]
-            copies = Copies()
-            stage.lay(row, [value], copies)
-            copies.make()
-            stage.reach(row + 1)
+            if row >= stage.next:  # else a signal's exception came before the last line here
+                copies = Copies()
+                stage.lay(row, [value], copies)
+                copies.make()
+                stage.reach(row + 1)
             del self._rare_waiting[0]
 
     def _lay(self, stop: int) -> None:

@@ -68,7 +68,8 @@ class Stage:
         self._chunks: dict[int, Chunk] = {}  # by their first row, those that rows are laid into
         self._closed: list[Rows] = []  # of chunks that no row will be laid into any more, and that are not written
         self._planned = base  # the row behind the last one that was laid, whether that counts or not
-        self._turn(base)
+        # The newest chunk's first row, and how many of its rows are laid, and are written.
+        self._start, self._laid, self._written = base, 0, 0
 
     def _start_of(self, row: int) -> int:
         return row - (row - self._base) % self._size
@@ -97,16 +98,6 @@ class Stage:
         return chunk
 
     # -- the background's side --------------------------------------------------------------------------------------
-
-    def _turn(self, row: int) -> None:
-        """Go on to the chunk of a row."""
-        start = self._start_of(row)
-        for other in list(self._ahead):
-            if other < start:
-                del self._ahead[other]  # the caller came to that chunk after the background did
-        # The chunk's first row, and how many of its rows are laid, and are written. One statement without a call:
-        # whoever flushes does this too, and a signal's exception comes before or behind it.
-        self._start, self._laid, self._written = start, 0, 0
 
     def _chunk_at(self, start: int) -> Chunk:
         chunk = self._chunks.get(start)
@@ -164,21 +155,22 @@ class Stage:
                 chunk.rows[at] = array
 
     def reach(self, row: int) -> None:
-        """Hear that every row before this one is laid, and copied."""
+        """Hear that every row before this one is laid, and copied: chunks before its own are full."""
         start = self._start_of(row)
-        for begun in sorted(self._chunks):
+        laid, written = (self._laid, self._written) if start == self._start else (0, 0)
+        closed, chunks = [*self._closed], {}
+        for begun, chunk in sorted(self._chunks.items()):
+            if begun >= start:
+                chunks[begun] = chunk
+            else:
+                done = self._written if begun == self._start else 0
+                closed.append(Rows(begun + done, chunk.rows[done:], chunk))
+        for begun in list(self._ahead):
             if begun < start:
-                self._close(begun)
-        if start > self._start:
-            self._turn(row)
-        self._laid = max(self._laid, row - start)
-
-    def _close(self, start: int) -> None:
-        """Lay nothing more into a chunk, which is full; closing it twice does no harm."""
-        chunk, written = self._chunks[start], self._written if start == self._start else 0
-        if not self._closed or self._closed[-1].free is not chunk:
-            self._closed.append(Rows(start + written, chunk.rows[written:], chunk))
-        del self._chunks[start]
+                del self._ahead[begun]  # the caller came to that chunk after the background did
+        now = max(laid, row - start)
+        # One statement without a call: a signal's exception comes before it, and all is laid again, or behind it.
+        self._closed, self._chunks, self._start, self._laid, self._written = closed, chunks, start, now, written
 
     def pending(self, *, closed: bool = False) -> list[Rows]:
         """Give the rows that are not written yet.
