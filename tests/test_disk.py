@@ -474,3 +474,65 @@ def test_every_change_passes_the_hook(tmp_path: Path) -> None:
         + ["truncate", "fsync", "touch", "rename", "unlink", "unlink", "unlink"]
     )
     assert os.listdir(tmp_path) == []
+
+
+# -- drafts -----------------------------------------------------------------------------------------------------------
+
+
+def change(file: Any, rng: numpy.random.Generator) -> tuple[object, ...]:
+    """Do one thing to a file, and tell what came of it."""
+    what, size = int(rng.integers(6)), int(rng.integers(1, 60))
+    if what == 0:
+        return ("seek", file.seek(int(rng.integers(400))))
+    if what == 1:
+        return ("from the end", file.seek(-min(size, file.seek(0, os.SEEK_END)), os.SEEK_END))
+    if what == 2:
+        into = bytearray(size)
+        return ("read", file.readinto(into), bytes(into))
+    if what == 3 and size > 50:
+        return ("cut", file.truncate(int(rng.integers(400))))
+    return ("write", file.write(rng.bytes(size)), file.tell())
+
+
+def test_a_draft_is_written_and_read_as_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("playhead.disk.draft._MOST_HELD", 50)
+    for seed in range(60):
+        draft = disk.Draft(tmp_path / "draft")
+        mine, other = (numpy.random.default_rng(seed) for _ in range(2))
+        with open(tmp_path / "plain", "w+b", buffering=0) as plain:
+            for _ in range(150):
+                assert change(draft, mine) == change(plain, other)
+        draft.commit()
+        assert (tmp_path / "draft").read_bytes() == (tmp_path / "plain").read_bytes()
+
+
+def test_small_writes_of_a_draft_are_one_call_of_the_kernel(tmp_path: Path) -> None:
+    calls: list[str] = []
+    with disk.hooked(lambda operation, path, size: calls.append(operation)):
+        draft = disk.Draft(tmp_path / "file")
+        for _ in range(1000):
+            draft.write(b"0123456789")
+        draft.commit()
+    assert calls.count("write") == 1
+    assert (tmp_path / "file").read_bytes() == b"0123456789" * 1000
+
+
+def test_a_write_of_a_draft_that_failed_is_tried_again(tmp_path: Path) -> None:
+    draft = disk.Draft(tmp_path / "file")
+    draft.write(b"a" * 100)
+    with testing.failing_at(0), pytest.raises(OSError):
+        draft.seek(0, os.SEEK_END)
+    draft.seek(100)
+    draft.write(b"b" * 100)
+    draft.commit()
+    assert (tmp_path / "file").read_bytes() == b"a" * 100 + b"b" * 100
+
+
+def test_a_draft_whose_last_write_fails_leaves_nothing(tmp_path: Path) -> None:
+    disk.replace(tmp_path / "file", OLD)
+    draft = disk.Draft(tmp_path / "file")
+    draft.write(NEW)
+    with testing.failing_at(0), pytest.raises(OSError):
+        draft.commit()
+    assert os.listdir(tmp_path) == ["file"]
+    assert (tmp_path / "file").read_bytes() == OLD

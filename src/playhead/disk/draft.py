@@ -11,6 +11,8 @@ from playhead.disk.hook import StrPath, before, write_all
 from playhead.disk.naming import discard, rename, temporary_beside
 from playhead.disk.syncing import sync, sync_folder
 
+_MOST_HELD = 1 << 20  # bytes that wait for more, so that small writes are few calls of the kernel
+
 
 class Draft(io.RawIOBase):
     """A new file for a library that writes to file objects: hidden until `commit` puts it in its place whole.
@@ -27,27 +29,56 @@ class Draft(io.RawIOBase):
         self._pid = os.getpid()
         before("create", self._path)
         self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        self._position = self._held_at = 0
+        self._held = bytearray()  # bytes that follow one another, from `_held_at` on, and are not written yet
 
     def write(self, data: Any, /) -> int:
         """Write all of the bytes at the current position."""
         view = memoryview(data).cast("B")
-        write_all(self._fd, self._path, [view])
+        if self._position != self._held_at + len(self._held) or len(self._held) + len(view) > _MOST_HELD:
+            self._write_held()
+            self._held_at = self._position
+        if len(view) > _MOST_HELD:
+            self._put(view)
+            self._held_at = self._position + len(view)
+        else:
+            self._held += view
+        self._position += len(view)
         return len(view)
+
+    def _write_held(self) -> None:
+        if self._held:
+            self._put(memoryview(bytes(self._held)))  # a copy: an error may hold on to what was written
+            self._held = bytearray()
+
+    def _put(self, data: memoryview) -> None:
+        os.lseek(self._fd, self._held_at, os.SEEK_SET)
+        write_all(self._fd, self._path, [data])
 
     def readinto(self, buffer: Any, /) -> int:
         """Read back what was written."""
-        return os.readv(self._fd, [buffer])
+        self._write_held()
+        size = os.preadv(self._fd, [buffer], self._position)
+        self._position += size
+        return size
 
     def truncate(self, size: int | None = None, /) -> int:
         """Cut or extend the file."""
-        size = self.tell() if size is None else size
+        size = self._position if size is None else size
+        self._write_held()
         before("truncate", self._path)
         os.ftruncate(self._fd, size)
         return size
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
         """Move the position."""
-        return os.lseek(self._fd, offset, whence)
+        if whence == os.SEEK_END:
+            self._write_held()
+            offset = os.lseek(self._fd, offset, whence)
+        elif whence == os.SEEK_CUR:
+            offset += self._position
+        self._position = offset
+        return offset
 
     def readable(self) -> bool:
         """Tell that it can be read."""
@@ -69,6 +100,7 @@ class Draft(io.RawIOBase):
             named: False where the caller syncs the folder itself, after more files.
         """
         try:
+            self._write_held()
             if durable:
                 sync(self._fd, self._path)
             self._let_go()
