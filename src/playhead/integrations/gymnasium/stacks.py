@@ -107,7 +107,8 @@ class Stack:
             )
         self._kept, self._later = found, memoryview(found)[self._second :]
         self._is_first = False
-        into[OBSERVATIONS] = np.frombuffer(found, self._dtype, -1, self._newest).reshape(self._shape[1:])
+        newest = found[self._newest :]  # a copy: it waits for others, and must not keep the whole stack meanwhile
+        into[OBSERVATIONS] = np.frombuffer(newest, self._dtype).reshape(self._shape[1:])
 
     def _bytes_of(self, observation: Any) -> bytes:
         if type(observation) is not np.ndarray or observation.dtype != self._dtype or observation.shape != self._shape:

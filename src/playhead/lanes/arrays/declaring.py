@@ -112,8 +112,7 @@ class DeclaringTape(ReelTape):
     def _pace(self) -> None:
         """Say how often the background is woken, and how much may wait, by the size of all arrays."""
         kinds = [stage.kind for stage in self._stages.values()]
-        # A row of a stack holds on to the whole of it.
-        step_bytes = _STEP_BYTES + self._info_bytes + sum(kind.row_bytes * kind.stack for kind in kinds)
+        step_bytes = _STEP_BYTES + self._info_bytes + sum(kind.row_bytes for kind in kinds)
         self._most = max(_LEAST_WAITING, self._config.queue // step_bytes)
         self._few = min(self._most, _FEW_BYTES // step_bytes)
         self._large_batch = min(_LARGE_BATCH, max(1, self._most // 4))
