@@ -103,6 +103,33 @@ def test_a_child_writes_into_its_own_copy() -> None:
     assert (array == 1).all()
 
 
+SCARCE = """
+import resource
+import numpy as np
+from playhead import memory
+
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+memory.keep_freed()
+try:
+    memory.empty((2 << 30,), np.uint8)
+except MemoryError:
+    print("scarce")
+held = [np.empty(8 << 20, np.uint8)]
+try:
+    while True:
+        held.append(np.empty(8 << 20, np.uint8))
+except MemoryError:
+    memory.keep_freed()
+    print("still alive")
+"""
+
+
+@LINUX
+def test_where_memory_is_scarce_it_is_as_with_numpy() -> None:
+    found = subprocess.run([sys.executable, "-c", SCARCE], capture_output=True, text=True, check=True)
+    assert found.stdout.split("\n")[:2] == ["scarce", "still alive"]
+
+
 FREED = """
 import resource, sys
 import numpy as np

@@ -54,7 +54,11 @@ def empty(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     size = math.prod(shape) * kind.itemsize
     if size < _LEAST or _NEVER in (_HUGE, _FREE) or kind.hasobject:
         return np.empty(shape, kind)
-    return np.asarray(_Lease(_used_before(size) or _new(size), size)).view(kind).reshape(shape)
+    try:
+        memory = _used_before(size) or _new(size)
+    except OSError:  # there is none: NumPy says so
+        return np.empty(shape, kind)
+    return np.asarray(_Lease(memory, size)).view(kind).reshape(shape)
 
 
 def forget() -> None:
@@ -68,7 +72,8 @@ def keep_freed() -> None:
     Glibc does so by itself once it has seen an array of up to 32 MB freed; it is shown one. Else the frames of a game
     that are freed in batches are given back each time, and the thread that makes new ones waits for the kernel.
     """
-    np.empty(_LARGEST_KEPT, np.uint8)
+    with _suppress(MemoryError):
+        np.empty(_LARGEST_KEPT, np.uint8)
 
 
 def _used_before(size: int) -> mmap.mmap | None:
