@@ -22,8 +22,8 @@ from playhead.tape import Crew
 
 RARE = 4  # rows that are compressed together where an episode has one
 STATES = 16  # states of a simulator that are: each is much like the one before
-FEW = 3  # batches that wait while the caller is not held up, or fewer
-_FEW_BYTES = 1 << 20  # that then wait; what lies in a few chunks stays in the processor's caches
+_FEW = 3  # batches that wait while the caller is not held up
+_FEW_BYTES = 1 << 20  # of copied steps that are, or one batch: copies into few chunks stay in the processor's caches
 _BATCH = 64  # copied steps after which the background is woken, or fewer: what it gives back is still in a cache then
 _LARGE_BATCH = 128  # steps that are not copied: each time costs a busy caller some tens of microseconds
 _GIVEN = 16  # steps that are recorded together
@@ -56,7 +56,7 @@ class DeclaringTape(ReelTape):
         self._rare_stages: dict[tuple[str, str], Stage] = {}
         self._together: dict[tuple[str, ...], Together] = {}
         self._batch, self._large_batch, self._most = _BATCH, _LARGE_BATCH, _LEAST_WAITING
-        self._few = self._most
+        self._few, self._large_few = _LEAST_WAITING, _LEAST_WAITING
         self._most_given = _GIVEN
         self._info_bytes = _SMALL_INFO  # the longest so far
 
@@ -114,9 +114,10 @@ class DeclaringTape(ReelTape):
         kinds = [stage.kind for stage in self._stages.values()]
         step_bytes = _STEP_BYTES + self._info_bytes + sum(kind.row_bytes for kind in kinds)
         self._most = max(_LEAST_WAITING, self._config.queue // step_bytes)
-        self._few = min(self._most, _FEW_BYTES // step_bytes)
         self._large_batch = min(_LARGE_BATCH, max(1, self._most // 4))
+        self._large_few = min(self._most, _FEW * self._large_batch)
         self._batch = min([_BATCH, self._large_batch, *(kind.chunk for kind in kinds)])
+        self._few = min(self._most, max(self._batch, min(_FEW * self._batch, _FEW_BYTES // step_bytes)))
         self._at_once = max(1, self._most // 2)
         self._most_given = min(_GIVEN, max(1, self._most // 4))
 

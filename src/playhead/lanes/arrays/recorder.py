@@ -17,7 +17,7 @@ from playhead import clock, disk, memory
 from playhead.errors import Closed, OutOfOrder, WrongShape, WrongType
 from playhead.lanes.arrays import rows
 from playhead.lanes.arrays.config import ReplayConfig
-from playhead.lanes.arrays.declaring import FEW, DeclaringTape
+from playhead.lanes.arrays.declaring import DeclaringTape
 from playhead.lanes.arrays.kind import FINALS, KEYFRAMES, PREFIXES, STEPS
 from playhead.lanes.arrays.reeltape import Beginning, Stretch, Together, as_json
 from playhead.lanes.arrays.values import fitted
@@ -160,7 +160,7 @@ class ReelRecorder(DeclaringTape):
                 self._draw()
             row = self._record(arrays, reward, terminated, truncated, info, agent, step, ts_ns, owned)
             if row >= self._wake_at:
-                self._hand_over(row, self._batch)
+                self._hand_over(row, self._batch, self._few)
             return row
 
     def give(
@@ -193,7 +193,7 @@ class ReelRecorder(DeclaringTape):
             if len(given) >= self._most_given or len(info) > self._info_bytes or self.writer.error is not None:
                 self._draw()
                 if number >= self._wake_at:
-                    self._hand_over(number, self._large_batch)
+                    self._hand_over(number, self._large_batch, self._large_few)
                 self.check()
 
     def _draw(self) -> None:
@@ -331,10 +331,9 @@ class ReelRecorder(DeclaringTape):
             self._waiting.append(Stretch(first, together, held))
         held[(row - first) * len(together.stages) :] = values
 
-    def _hand_over(self, row: int, batch: int) -> None:
-        """Let the background work on what waits, and wait for it where that is more than a few batches."""
+    def _hand_over(self, row: int, batch: int, few: int) -> None:
+        """Let the background work on what waits, and wait for it where that is more than a few steps."""
         self._wake_at = row + batch - (row + 1 - self._bases[STEPS]) % batch  # a step that makes chunks full
-        few = max(batch, min(FEW * batch, self._few))
         if not self._config.background:
             self._lay_here()
             few = self._most  # which only a disk that takes nothing leaves waiting
