@@ -12,27 +12,33 @@ from playhead.lanes.arrays import gathering
 from playhead.lanes.arrays.gathering import Copies
 
 
-def arrays() -> list[NDArray[Any]]:
+def arrays() -> list[list[NDArray[Any]]]:
     rng = np.random.default_rng(0)
-    found: list[NDArray[Any]] = [rng.integers(0, 256, (40, 50, 3), np.uint8) for _ in range(1500)]
-    found += [rng.standard_normal((60, 30)), np.frombuffer(b"fixed" * 999, np.uint8)]
-    found[3].flags.writeable = False
+    frames: list[NDArray[Any]] = [rng.integers(0, 256, (40, 50, 3), np.uint8) for _ in range(1500)]
+    frames[3].flags.writeable = False
+    found = [frames[at : at + 16] for at in range(0, len(frames), 16)]
+    found += [[rng.standard_normal((60, 30))] * 2, [np.frombuffer(b"fixed" * 999, np.uint8)]]
     return found
 
 
-def copied(found: list[NDArray[Any]]) -> bool:
-    memory = bytearray(sum(array.nbytes for array in found))
+def copied(found: list[list[NDArray[Any]]]) -> bool:
+    memory = bytearray(sum(array.nbytes for values in found for array in values))
     copies, at = Copies(), 0
-    for array in found:
-        copies.add(memoryview(memory)[at : at + array.nbytes], array)
-        at += array.nbytes
+    for values in found:
+        size = sum(array.nbytes for array in values)
+        copies.add(memoryview(memory)[at : at + size], values)
+        at += size
     copies.make()
-    return bytes(memory) == b"".join(array.tobytes() for array in found)
+    return bytes(memory) == b"".join(array.tobytes() for values in found for array in values)
 
 
 def test_all_are_copied() -> None:
     assert copied(arrays())
     assert copied([])
+
+
+def test_more_are_copied_than_the_kernel_takes_at_once() -> None:
+    assert copied([[np.full((30, 40), number % 256, np.uint8) for number in range(3000)]])
 
 
 def test_all_are_copied_where_the_kernel_has_no_such_call(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,6 +59,6 @@ def test_the_kernel_copies_what_is_large(monkeypatch: pytest.MonkeyPatch) -> Non
         pytest.skip("this system has no such call")
     copies = Copies()
     target = bytearray(2 << 20)
-    copies.add(memoryview(target), np.ones(2 << 20, np.uint8))
-    assert copies._in_one_call()
+    copies.add(memoryview(target), [np.ones(1 << 20, np.uint8)] * 2)
+    assert copies._in_few_calls()
     assert target == b"\1" * (2 << 20)

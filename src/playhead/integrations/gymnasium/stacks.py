@@ -107,7 +107,7 @@ class Stack:
             )
         self._kept, self._later = found, memoryview(found)[self._second :]
         self._is_first = False
-        newest = found[self._newest :]  # a copy: it waits for others, and must not keep the whole stack meanwhile
+        newest = bytearray(memoryview(found)[self._newest :])  # it waits, and must not keep the whole stack meanwhile
         into[OBSERVATIONS] = np.frombuffer(newest, self._dtype).reshape(self._shape[1:])
 
     def _bytes_of(self, observation: Any) -> bytes:

@@ -12,7 +12,6 @@ import os
 from array import array
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 _MOST_PIECES = 1024  # in a call
@@ -26,51 +25,57 @@ if _read is not None:
 
 
 class Copies:
-    """Copies that are to be made: contiguous arrays, each into memory of its size.
+    """Copies that are to be made: contiguous arrays, one behind the other into memory of their size.
 
     The arrays and the memory are held until then.
     """
 
     def __init__(self) -> None:
-        self._targets: list[memoryview] = []
-        self._arrays: list[NDArray[Any]] = []
-        self._bytes = 0
+        self._all: list[tuple[memoryview, list[NDArray[Any]]]] = []
 
-    def add(self, target: memoryview, value: NDArray[Any]) -> None:
-        """Copy a contiguous array into memory, later.
+    def add(self, target: memoryview, values: list[NDArray[Any]]) -> None:
+        """Copy contiguous arrays into memory, later.
 
         Args:
-            target: Bytes that can be written, as many as the array has.
-            value: The array.
+            target: Bytes that can be written, as many as the arrays have.
+            values: The arrays.
         """
-        self._targets.append(target)
-        self._arrays.append(value)
-        self._bytes += value.nbytes
+        self._all.append((target, values))
 
     def make(self) -> None:
         """Make all copies."""
-        if self._bytes < _LEAST_BYTES or not self._in_one_call():
-            for target, value in zip(self._targets, self._arrays, strict=True):
-                target[:] = value.data.cast("B")
+        if sum(len(target) for target, _ in self._all) < _LEAST_BYTES or not self._in_few_calls():
+            for target, values in self._all:
+                at = 0
+                for value in values:
+                    target[at : at + value.nbytes] = value.data.cast("B")
+                    at += value.nbytes
 
-    def _in_one_call(self) -> bool:
+    def _in_few_calls(self) -> bool:
         """Let the kernel make them; tell whether it did, which a sandbox may forbid it."""
         if _read is None:
             return False
         own = os.getpid()
-        for start in range(0, len(self._arrays), _MOST_PIECES):
-            targets, values = self._targets[start : start + _MOST_PIECES], self._arrays[start : start + _MOST_PIECES]
-            sizes = [value.nbytes for value in values]
-            to = array("Q", [part for pair in zip(map(_address_of, targets), sizes, strict=True) for part in pair])
-            of = array("Q", [part for pair in zip(map(_address_of, values), sizes, strict=True) for part in pair])
-            count = len(values)
-            if _read(own, to.buffer_info()[0], count, of.buffer_info()[0], count, 0) != sum(sizes):
+        to, of = array("Q"), array("Q")
+        for target, values in self._all:
+            if len(of) // 2 + len(values) > _MOST_PIECES and not _copied(own, to, of):
                 return False
-        return True
+            to.extend((_address_of(target), len(target)))
+            size = values[0].nbytes
+            of.extend([part for value in values for part in (_address_of(value), size)])
+        return _copied(own, to, of)
+
+
+def _copied(own: int, to: array[int], of: array[int]) -> bool:
+    """Copy pieces of memory, and forget them; tell whether all of them were."""
+    assert _read is not None
+    due = sum(to[1::2])
+    done = _read(own, to.buffer_info()[0], len(to) // 2, of.buffer_info()[0], len(of) // 2, 0)
+    del to[:], of[:]
+    return bool(done == due)
 
 
 def _address_of(memory: Any) -> int:
-    try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    except TypeError:  # it cannot be written to
-        return int(np.asarray(memory).__array_interface__["data"][0])
+    if type(memory) is memoryview or memory.flags.writeable:
+        return ctypes.addressof(ctypes.c_char.from_buffer(memory))  # a quarter of the time that the other takes
+    return int(memory.__array_interface__["data"][0])

@@ -112,7 +112,7 @@ class Stage:
         """The row behind the last one that was laid."""
         return self._start + self._laid
 
-    def lay(self, first: int, values: Sequence[Any], copies: Copies) -> None:
+    def lay(self, first: int, values: list[Any], copies: Copies) -> None:
         """Lay rows into chunks; they count when `reach` says so. Laying them again does no harm.
 
         Args:
@@ -140,19 +140,15 @@ class Stage:
         if stop > last + at:
             self._chunk_at(last).rows[at : stop - last] = np.zeros((), self.dtype)
 
-    def _lay_into(self, chunk: Chunk, place: int, values: Sequence[Any], copies: Copies) -> None:
+    def _lay_into(self, chunk: Chunk, place: int, values: list[Any], copies: Copies) -> None:
         if self._is_whole_number:
             chunk.rows[place : place + len(values)] = values
-            return
-        size = self._row_bytes
-        for at, value in enumerate(values, place):
-            if value is chunk:  # it was copied to just there
-                continue
-            array = value.rows[at] if type(value) is Chunk else value
-            if self._is_large and array.flags.c_contiguous:
-                copies.add(chunk.bytes[at * size : (at + 1) * size], array)
-            else:
-                chunk.rows[at] = array
+        elif self._is_large and all(map(_is_there, values)):
+            copies.add(chunk.bytes[place * self._row_bytes : (place + len(values)) * self._row_bytes], values)
+        else:
+            for at, value in enumerate(values, place):
+                if value is not chunk:  # else it was copied to just there
+                    chunk.rows[at] = value.rows[at] if type(value) is Chunk else value
 
     def reach(self, row: int) -> None:
         """Hear that every row before this one is laid, and copied: chunks before its own are full."""
@@ -190,6 +186,11 @@ class Stage:
         # One statement without a call, as above: memory must never be free twice.
         self._written, self._closed = (*ends, self._written)[0], []
         self._spare += [free for _, _, free in written if free is not None]
+
+
+def _is_there(value: Any) -> bool:
+    """Tell whether a value is memory that can be copied as it is."""
+    return type(value) is np.ndarray and value.flags.c_contiguous
 
 
 def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
