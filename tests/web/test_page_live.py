@@ -17,7 +17,7 @@ from playhead.web.app import make_app
 from playhead.web.server import Background
 from tests.web.conftest import LIVE, Walk
 from tests.web.page_building import built_page
-from tests.web.test_page_accessibility import ASK, AXE
+from tests.web.test_page_accessibility import violations
 
 Open = Callable[..., Any]
 COLOUR = """canvas => {
@@ -152,9 +152,8 @@ def test_axe_finds_nothing(browser: Any, site: str, live_run: playhead.RunWriter
             for address in ("/", f"/run/{LIVE}"):
                 page.goto(site + address)
                 page.locator(".badge").wait_for()
-                page.add_script_tag(content=AXE.read_text())
-                assert page.evaluate(ASK) == []
+                assert violations(page) == []
         page.get_by_role("region", name="Environment 1, ended").wait_for()
-        assert page.evaluate(ASK) == []
+        assert violations(page) == []
     finally:
         context.close()
