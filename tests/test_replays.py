@@ -17,10 +17,11 @@ import numpy as np
 import pytest
 
 import playhead
-from playhead import export
+from playhead import clock, export
 from playhead.errors import BadRef, Closed, Damaged, NotFound, OutOfRange, ReadOnly
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.writer import ReelWriter
+from playhead.recording import bulk
 from playhead.replay import ReplayEpisode
 from tests.dump import assert_catalogue_agrees_with_folders
 
@@ -106,6 +107,32 @@ def test_episodes_of_a_run_are_read_while_it_plays_and_after(store: playhead.Sto
         store.episode("run_a-ep9999")
     with pytest.raises(OutOfRange):
         episodes[7]
+
+
+def indexed(store: playhead.Store) -> int:
+    return int(store.sql("SELECT count(*) AS steps FROM steps").to_pylist()[0]["steps"])
+
+
+def test_steps_come_into_the_catalogue_by_themselves_and_at_a_flush(
+    store: playhead.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with store.run("p", "n", run_id="run_a", environment=False) as run:
+        reel = run.new_reel()
+        play(reel, 10, end=None)
+        deadline = clock.elapsed_ns() + 20 * clock.SECOND
+        while indexed(store) < 10:
+            assert clock.elapsed_ns() < deadline
+            clock.sleep(0.05)
+        monkeypatch.setattr(bulk, "INDEX_SECONDS", 1000)
+        for steps in (20, 30):
+            play(reel, 10, end=None)
+            reel.flush()
+            clock.sleep(1.2)  # two rounds of the background
+            assert indexed(store) == steps - 10
+            run.flush()
+            assert indexed(store) == steps
+        play(reel, 10)
+    assert indexed(store) == 40
 
 
 def test_steps_and_episodes_are_in_sql(store: playhead.Store) -> None:

@@ -4,6 +4,7 @@ copying it, and for the frames of a running game it is done at a bad time.
 
 from __future__ import annotations
 
+import ctypes
 import math
 import mmap
 from contextlib import suppress as _suppress
@@ -20,6 +21,12 @@ _LARGEST_KEPT = (32 << 20) - (8 << 10)  # what glibc still takes a hint from
 _NEVER = -1  # advice that only Linux takes
 _HUGE: int = getattr(mmap, "MADV_HUGEPAGE", _NEVER)
 _FREE: int = getattr(mmap, "MADV_FREE", _NEVER)
+
+_libc = ctypes.CDLL(None)
+_libc.malloc.restype = ctypes.c_void_p
+_libc.malloc.argtypes = [ctypes.c_size_t]
+_libc.free.restype = None
+_libc.free.argtypes = [ctypes.c_void_p]
 
 _idle: list[mmap.mmap] = []  # the newest last; every change is one call, so that threads need no lock
 
@@ -71,9 +78,11 @@ def keep_freed() -> None:
 
     Glibc does so by itself once it has seen an array of up to 32 MB freed; it is shown one. Else the frames of a game
     that are freed in batches are given back each time, and the thread that makes new ones waits for the kernel.
+
+    Not one of NumPy's, who asks for large pages wherever a large array lies, also where small ones will lie later: the
+    first who writes to such a page waits for milliseconds until it is filled with zeros.
     """
-    with _suppress(MemoryError):
-        np.empty(_LARGEST_KEPT, np.uint8)
+    _libc.free(_libc.malloc(_LARGEST_KEPT))
 
 
 def _used_before(size: int) -> mmap.mmap | None:

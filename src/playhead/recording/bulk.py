@@ -6,6 +6,7 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING, Any
 
+from playhead import clock
 from playhead.catalog.runs import RunRow
 from playhead.errors import Closed, Exists
 from playhead.home import Home
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from playhead.lanes.arrays.writer import ReelWriter
     from playhead.replay_index import ReplayIndex
     from playhead.trace import TraceWriter
+
+# How far the catalogue may be behind what is played. Each time takes some milliseconds, for which whoever plays waits.
+INDEX_SECONDS = 2
 
 
 class Bulk:
@@ -30,6 +34,8 @@ class Bulk:
         self._lock = threading.Lock()
         self._reels: list[tuple[ReelWriter, ReplayIndex]] = []
         self._traces: dict[str, TraceWriter] = {}
+        self._indexed_ns = 0
+        self._asked = self._answered = 0  # how often all had to be indexed, and how often it was
 
     def new_reel(self, **options: Any) -> ReelWriter:
         """Begin a reel; the options are those of `replays.new_reel`."""
@@ -56,17 +62,26 @@ class Bulk:
         return made
 
     def index(self) -> bool:
-        """Bring the catalogue nearer to what was played; tell whether there is more."""
+        """Bring the catalogue nearer to what was played, if that is due; tell whether there is more."""
+        asked, now = self._asked, clock.elapsed_ns()
+        if asked == self._answered and now - self._indexed_ns < INDEX_SECONDS * clock.SECOND:
+            return False
         more = False
         for _, index in list(self._reels):
             more |= index.advance()
+        if not more:
+            self._indexed_ns, self._answered = now, asked
         return more
 
+    def _ask(self) -> None:
+        self._asked += 1
+
     def flush(self, *, sync: bool = False) -> None:
-        """Write down all that was recorded."""
+        """Write down all that was recorded; the next `index` is due at once."""
         for reel, _ in list(self._reels):
             reel.flush(sync=sync)
         self.flush_traces(sync=sync)
+        self._ask()
 
     def flush_traces(self, *, sync: bool = False) -> None:
         """Write down all steps of traces."""
@@ -75,8 +90,9 @@ class Bulk:
                 trace.flush(sync=sync)
 
     def close(self) -> None:
-        """Complete all of them."""
+        """Complete all of them; the next `index` is due at once."""
         with contextlib.ExitStack() as each:  # one that cannot be closed does not keep the others open
+            each.callback(self._ask)  # called last
             for reel, _ in self._reels:
                 each.callback(reel.close)
             for trace in self._traces.values():
