@@ -2,9 +2,10 @@
 
 Run: python -m benchmarks.replay [--part 1|2|4] [--steps 1000] [--long 300000] [--folder PATH]
 
-Part 1 is the loop of a real game, 2 is writing flat out and with it 3, the bytes, and 4 is reading. Frames are
-210 × 160 × 3, observations 84 × 84 × 4, made by a seeded random policy with frameskip 4. Ours and theirs run in one
-process, in turns. CPU is that of all threads and the kernel, unless it says otherwise.
+Part 1 is the loop of a real game, without and with an agent that learns from it, 2 is writing flat out and with it 3,
+the bytes, and 4 is reading. Frames are 210 × 160 × 3, observations 84 × 84 × 4, made by a seeded random policy with
+frameskip 4. Ours and theirs run in one process, in turns. CPU is that of all threads and the kernel, unless it says
+otherwise.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bench-replay-", dir=options.folder) as scratch:
         folder = Path(scratch)
         if options.part in (None, 1):
+            from benchmarks.replay_agent import with_an_agent
             from benchmarks.replay_loop import in_a_loop
 
             in_a_loop(folder)
+            with_an_agent(folder)
         if options.part == 1:
             return
         games = play_all(options.steps)
