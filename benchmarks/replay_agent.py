@@ -17,7 +17,7 @@ from benchmarks.replay_games import GAMES, SIDE, STACK, environment, policy
 from benchmarks.replay_loop import Rendering
 from playhead.integrations.gymnasium import Recorder
 
-STEPS, ROUNDS, WARM, MEMORY, BATCH, LEARN_EVERY = 240, 2, 40, 1_000, 32, 4
+STEPS, ROUNDS, WARM, MEMORY, BATCH, LEARN_EVERY = 300, 1, 50, 1_000, 32, 4
 
 
 class Agent:
@@ -84,7 +84,8 @@ def with_an_agent(folder: Path) -> None:
     """Play each game bare and recorded in turns, and print what differs."""
     print("\n   With a DQN that chooses each action, on the CPU, frames rendered")
     with playhead.open(folder / "agent") as store, store.run("bench", "agent", environment=False) as run:
-        for what, learn_every in (("acts", None), (f"acts, and learns every {LEARN_EVERY} steps", LEARN_EVERY)):
+        for threads, learn_every in ((1, None), (2, None), (1, LEARN_EVERY), (2, LEARN_EVERY)):
+            torch.set_num_threads(threads)
             bare, recorded = [], []
             for name in GAMES:
                 plain, recorder = Rendering(environment(name)), Recorder(environment(name), run, frames="render")
@@ -94,5 +95,6 @@ def with_an_agent(folder: Path) -> None:
                 recorder.close()
                 plain.close()
             added = [mine / other - 1 for mine, other in zip(recorded, bare, strict=True)]
-            report(f"{what}: a step without recording", float(np.median(bare)) * 1e3, "ms")
+            what = "acts" if learn_every is None else f"acts, learns every {learn_every} steps"
+            report(f"{what}, {threads} of PyTorch's threads: bare", float(np.median(bare)) * 1e3, "ms")
             report("  wall time added, median of rounds", float(np.median(added)) * 100, "%", 10)
