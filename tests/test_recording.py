@@ -89,6 +89,7 @@ def test_numbers_of_every_kind_are_taken(store: playhead.Store) -> None:
     numbers = {
         "int": 3, "bool": True, "float32": np.float32(0.5), "int8": np.int8(-3), "zero_d": np.array(1.25),
         "one": np.array([4.0]), "big": 2**70, "torch": TorchLike(), "np_bool": np.bool_(True), "half": np.float16(0.25),
+        "long": np.longdouble(0.75), "longs": np.array([0.75], np.longdouble),
     }  # fmt: skip
     with begin(store) as run:
         run.log(numbers)
@@ -97,6 +98,7 @@ def test_numbers_of_every_kind_are_taken(store: playhead.Store) -> None:
     assert found == {
         "int": [3] * 2, "bool": [1] * 2, "float32": [0.5] * 2, "int8": [-3] * 2, "zero_d": [1.25] * 2, "one": [4.0] * 2,
         "big": [2.0**70] * 2, "torch": [2.5] * 2, "np_bool": [1] * 2, "half": [0.25] * 2,
+        "long": [0.75] * 2, "longs": [0.75] * 2,
     }  # fmt: skip
 
 
@@ -110,6 +112,7 @@ def test_numbers_of_every_kind_are_taken(store: playhead.Store) -> None:
         ({"a": np.zeros(0)}, r"shape \(0,\)"),
         ({"a": np.array(["x"])}, "not a number"),
         ({"a": {"b": 1}}, "name/key"),
+        ({"a": 10**400}, "past the largest float"),
         ([("a", 1)], "takes a mapping"),
     ],
 )

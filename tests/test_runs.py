@@ -54,7 +54,21 @@ def test_runs_are_a_sequence_oldest_first(store: playhead.Store, five: list[str]
     assert runs.get("nope") is None
 
 
-@pytest.mark.parametrize("index", [5, -6, 100])
+def test_narrowing_twice_never_gives_more(store: playhead.Store, five: list[str]) -> None:
+    assert names(store.runs("odd")("even")) == []
+    assert names(store.runs("odd")("odd")) == ["run1", "run3"]
+    assert names(store.runs(status="finished")(status="failed")) == []
+    assert names(store.runs("odd", status="finished")("even", status="failed").deleted) == []
+    assert [len(store.runs(limit=1)(limit=3)), len(store.runs(limit=3)(limit=1)), len(store.runs(limit=2**70))] == [
+        1,
+        1,
+        5,
+    ]
+    with pytest.raises(WrongType, match="order is a name"):
+        store.runs(order=5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("index", [5, -6, 100, 2**70, -(2**70)])
 def test_a_position_outside_is_an_index_error(store: playhead.Store, five: list[str], index: int) -> None:
     with pytest.raises(IndexError, match="5 runs"):
         store.runs[index]
@@ -253,3 +267,31 @@ except playhead.MissingExtra as error:
 """
     result = subprocess.run([sys.executable, "-c", script, str(store.path)], capture_output=True, text=True, check=True)
     assert "pip install 'playhead[pandas]'" in result.stdout
+
+
+def test_text_that_no_catalogue_can_hold_is_refused(store: playhead.Store, five: list[str]) -> None:
+    odd = os.fsdecode(b"\xff")
+    for ask in (
+        lambda: store.runs[odd],
+        lambda: odd in store.runs,
+        lambda: list(store.runs(odd)),
+        lambda: list(store.runs(tags=odd)),
+        lambda: list(store.runs(where=f"name = '{odd}'")),
+        lambda: list(store.runs(order=f"config.{odd}")),
+        lambda: store.sql("SELECT ?", (odd,)),
+        lambda: store.sql(f"SELECT '{odd}'"),
+    ):
+        with pytest.raises(BadQuery, match="not UTF-8"):
+            ask()
+    with pytest.raises(BadQuery, match="larger than SQLite"):
+        store.sql("SELECT ?", (2**70,))
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_the_id_of_a_run_in_the_recycle_bin_is_said_to_be_there(store: playhead.Store, resume: bool) -> None:
+    run_id = make(store, "p", "a")
+    store.runs[run_id].delete()
+    with pytest.raises(playhead.Exists, match=r"recycle bin.*restore\(\)"):
+        store.run("p", "a", run_id=run_id, resume=resume)
+    store.runs.deleted[run_id].restore()
+    store.run("p", "a", run_id=run_id, resume=True, environment=False).finish()

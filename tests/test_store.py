@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import os
@@ -9,12 +10,15 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 import playhead
 from playhead import filesystem, opening
+from playhead.catalog import readonly
+from playhead.catalog.files import files_of
 from playhead.errors import (
     BadQuery,
     Closed,
@@ -26,6 +30,7 @@ from playhead.errors import (
     StoreLocked,
     StoreTooNew,
 )
+from playhead.layout import Layout
 
 
 def record(store: playhead.Store, name: str = "n", points: int = 3, **options: object) -> str:
@@ -372,6 +377,76 @@ def test_a_runaway_query_is_stopped(store: playhead.Store) -> None:
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
     with pytest.raises(QueryStopped, match=r"0\.2 s"):
         store.sql(endless, timeout=0.2)
+
+
+def test_ctrl_c_while_a_query_is_prepared_is_no_mistake_of_the_query(
+    store: playhead.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupting(frozenset[int]):
+        def __contains__(self, _action: object) -> bool:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(readonly, "_ALLOWED", Interrupting())
+    with pytest.raises(KeyboardInterrupt):
+        store.sql("SELECT 1")
+
+
+def test_a_catalogue_that_was_made_anew_is_not_read_with_the_keys_of_the_old_one(store: playhead.Store) -> None:
+    gone, kept = record(store), record(store)
+    store.runs[gone].delete()
+    store.runs.deleted[gone].purge()  # so that runs have other keys afterwards
+    run = store.runs[kept]
+    playhead.rebuild(store.path)
+    assert list(run) == ["loss"]  # from the old one, in which it has this key
+    for call in (lambda: store.runs, lambda: store.run("p", "n"), lambda: store.sql("SELECT id FROM runs")):
+        with pytest.raises(NotAStore, match="open the store again"):
+            call()
+    with playhead.open(store.path) as anew:
+        assert [run.id for run in anew.runs] == [kept]
+
+
+def test_a_run_ends_well_though_its_catalogue_was_made_anew(store: playhead.Store) -> None:
+    with store.run("p", "n", environment=False) as run:
+        run.log({"loss": 1.0})
+        for path in files_of(Layout(store.path).database):
+            path.unlink(missing_ok=True)
+        playhead.open(store.path).close()
+        run.log({"loss": 2.0})
+        run.tag("kept")
+    playhead.rebuild(store.path)
+    with playhead.open(store.path) as anew:
+        found = anew.runs[run.id]
+        assert (found["loss"].values.tolist(), found.tags, found.status) == ([1, 2], ["kept"], "finished")
+
+
+def test_where_the_catalogue_was_made_anew_a_run_waits_for_a_connection_that_knows_the_old_one(
+    store: playhead.Store,
+) -> None:
+    database = store._home.database
+    taken, let_go = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with contextlib.ExitStack() as held:
+            while not taken.is_set():  # the run's thread may have one of its own just now
+                held.enter_context(database.read())
+                if not database._engine.pool.checkedin():  # type: ignore[attr-defined]
+                    taken.set()
+            let_go.wait(10)
+
+    with store.run("p", "n", environment=False) as run:
+        run.log({"loss": 1.0})
+        run.flush()
+        for path in files_of(Layout(store.path).database):
+            path.unlink(missing_ok=True)
+        playhead.open(store.path).close()
+        holder = threading.Thread(target=hold)
+        holder.start()
+        taken.wait(10)
+        threading.Timer(0.2, let_go.set).start()
+        run.tag("kept")
+        assert let_go.is_set()
+        holder.join()
+        assert run.tags == ["kept"]
 
 
 def test_sql_columns_of_mixed_types_become_text(store: playhead.Store) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -71,6 +72,7 @@ def test_what_is_no_json_is_one_kind_of_error(data: bytes) -> None:
 
 def test_text_that_is_not_unicode_is_escaped() -> None:
     assert strictjson.plain({"\ud800": "a\udfff"}) == {"\\ud800": "a\\udfff"}
+    assert strictjson.plain([Path("a\udcff"), Path("b")]) == ["a\\udcff", "b"]
 
 
 def nested(levels: int) -> object:

@@ -12,13 +12,20 @@ import playhead
 from playhead.catalog import fields, query, where
 from playhead.errors import BadQuery
 
+_MIXED = [True, None, 1e-5, 2.0, [3, 4], {"3": 3}]
+_WORDS = ['it"s', "back\\slash", "two\nlines", "a,b", "é"]
+
 
 @pytest.fixture
 def runs(store: playhead.Store) -> playhead.runs.Runs:
     given_runs = {
         "a": ({"lr": 1e-4, "opt": {"name": "adam"}, "layers": [64, 32], "bn": True, "seed": 1}, ["base", "x"], 0.5),
-        "b": ({"lr": 1e-2, "opt": {"name": "sgd"}, "layers": [64], "bn": False, "seed": 2}, ["base"], 0.9),
-        "c": ({"lr": "auto", "opt": None, "it's": "quoted"}, [], math.nan),
+        "b": (
+            {"lr": 1e-2, "opt": {"name": "sgd"}, "layers": [64], "bn": False, "seed": 2, "mixed": _MIXED},
+            ["base"],
+            0.9,
+        ),
+        "c": ({"lr": "auto", "opt": None, "it's": "quoted", "words": _WORDS, "bracket": "[1,2"}, [], math.nan),
     }
     for name, (config, tags, acc) in given_runs.items():
         with store.run(f"proj_{name}", name, config=config, tags=tags, environment=False) as run:
@@ -62,6 +69,25 @@ CASES = {
     "config.opt is null": "abcd",
     "64 in config.layers": "ab",
     "6 in config.layers": "",
+    "64.0 in config.layers": "ab",
+    "'64' in config.layers": "",
+    "true in config.mixed": "b",
+    "false in config.mixed": "",
+    "null in config.mixed": "b",
+    "1e-5 in config.mixed": "b",
+    "2 in config.mixed": "b",
+    "3 in config.mixed": "",
+    "'it\"s' in config.words": "c",
+    "'back\\slash' in config.words": "c",
+    "'two\nlines' in config.words": "c",
+    "'a,b' in config.words": "c",
+    "'a' in config.words": "",
+    "'a,b\",\"é' in config.words": "",
+    "'é' in config.words": "c",
+    "1 in config.bracket": "",
+    "best > true": "",
+    "best < true": "ab",
+    "not tags like true": "abcd",
     "config.`it's` = 'quoted'": "c",
     "config.missing = 1": "",
     "not config.missing = 1": "abcd",
@@ -116,6 +142,9 @@ def test_conditions_choose_the_right_runs(runs: playhead.runs.Runs, text: str, n
         ("name not 3", "expected 'in' or 'like'", 9),
         ("", "expected a number", 0),
         ("name = 'a", "cannot read", 7),
+        ("name < null", "write: is null", 0),
+        ("null >= config.lr", "write: is null", 8),
+        ("name like null", "write: is null", 0),
     ],
 )
 def test_an_error_points_at_the_character(runs: playhead.runs.Runs, text: str, message: str, column: int) -> None:
@@ -182,3 +211,21 @@ def test_conditions_that_many_runs_fit_are_asked_otherwise_with_the_same_answer(
     query._probes.cache_clear()
     assert "".join(run.name for run in runs(where=text)) == names
     query._probes.cache_clear()
+
+
+def test_a_metric_of_several_stages_has_one_last_one_smallest_and_one_largest_value(store: playhead.Store) -> None:
+    for name, train, evaluated in (("a", [0.1, 0.5], [0.6]), ("b", [0.5], [0.4]), ("c", [math.nan], [0.3])):
+        with store.run("p", name, environment=False) as run:
+            for stage, values in (("train", train), ("eval", evaluated)):
+                for value in values:
+                    run.log({"loss": value}, stage=stage)
+    cases = {
+        "metric.loss > 0.5": "a", "metric.loss = 0.5": "", "metric.loss < 0.5": "bc", "metric.loss != 0.6": "bc",
+        "min.loss < 0.35": "ac", "min.loss > 0.35": "b", "min.loss = 0.6": "", "min.loss = 0.1": "a",
+        "max.loss > 0.45": "ab", "max.loss < 0.55": "bc", "max.loss = 0.4": "", "not max.loss < 0.55": "a",
+    }  # fmt: skip
+    for text, expected in cases.items():
+        assert "".join(run.name for run in store.runs(where=text)) == expected, text
+    orders = {"metric.loss": "cba", "-metric.loss": "abc", "min.loss": "acb", "-max.loss": "abc"}
+    for order, expected in orders.items():
+        assert "".join(run.name for run in store.runs(order=order)) == expected, order

@@ -92,9 +92,10 @@ def load(folder: RunFolder) -> dict[str, str]:
         Damaged: The file is not what was written.
     """
     try:
-        found = facts.load(folder.checksums).get(_ALGORITHM, {})
+        content = facts.load(folder.checksums)
     except Damaged as error:
         raise Damaged(error.path, error.expected, error.found, _REMEDY) from error
+    found = content.get(_ALGORITHM, None if content else {})
     names = {path.name for path in _whole(folder)}
     if not isinstance(found, dict) or not all(name in names or _EVENTS.fullmatch(name) for name in found):
         raise Damaged(folder.checksums, "names of the run's files, each with its SHA-256", "something else", _REMEDY)

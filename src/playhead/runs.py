@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from playhead.catalog.database import Connection
     from playhead.catalog.runs import RunRow
 
+_MOST = 1 << 62  # runs; SQLite counts no further than to 64 bits
+
 
 class Runs(Sequence[Run]):
     """Runs of a store, oldest first unless told otherwise; nothing is read before it is needed.
@@ -46,7 +48,7 @@ class Runs(Sequence[Run]):
             where: A condition in the `where` language, such as `"config.lr < 1e-3 and best > 0.9"`.
             order: What to sort by: a name of the `where` language, `-name` for the largest first, several with commas
                 between.
-            limit: At most this many.
+            limit: At most this many, in this order.
 
         Raises:
             BadQuery: The condition, the status or the order cannot be understood.
@@ -55,7 +57,10 @@ class Runs(Sequence[Run]):
             raise BadQuery(f"no status {status!r}; there is: {', '.join(STATUSES)}")
         if limit is not None and (not isinstance(limit, int) or limit < 0):
             raise WrongType(f"limit is a number of runs, not {limit!r}")
+        if order is not None and not isinstance(order, str):
+            raise WrongType(f"order is a name of the where language, or several with commas between, not {order!r}")
         wanted = (tags,) if isinstance(tags, str) else tuple(tags)
+        limit = None if limit is None else min(limit, _MOST)
         query = self._query.narrowed(project=project, status=status, tags=wanted, where=where, order=order, limit=limit)
         query.check()
         return Runs(self._home, query)
@@ -121,6 +126,8 @@ class Runs(Sequence[Run]):
         return [rows[position - first] for position in wanted]
 
     def _row_at(self, connection: Connection, index: int) -> RunRow | None:
+        if abs(index) > _MOST:
+            return None
         if index < 0:
             if self._query.limit is None:
                 return self._query.row_from_end(connection, -1 - index)

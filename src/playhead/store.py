@@ -162,6 +162,11 @@ class Store:
             raise
 
     def _existing(self, run_id: str) -> Exists:
+        if self.runs.deleted.get(run_id) is not None:
+            return Exists(
+                f"the run {run_id!r} is in the recycle bin of {self.path}; "
+                f"call store.runs.deleted[{run_id!r}].restore() to go on with it, or choose another run_id"
+            )
         return Exists(
             f"a run with the id {run_id!r} exists in {self.path}; pass resume=True to go on with it, "
             "store.attach(run_id) to record into it beside its process, or another run_id"
@@ -401,6 +406,7 @@ class Store:
             raise Closed(f"the store {self.path} is closed")
         if not self._home.layout.marker.exists():
             raise NotAStore(f"the store {self.path} was moved or deleted while it was open; open it where it is now")
+        self._home.database.check_same()
 
     def _check_writable(self) -> None:
         self._check()

@@ -127,7 +127,7 @@ def plain(value: Any, *, depth: int = 0) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return plain({field.name: getattr(value, field.name) for field in dataclasses.fields(value)}, depth=depth)
     if isinstance(value, os.PathLike):
-        return os.fspath(value)
+        return plain(os.fspath(value))
     if hasattr(value, "tolist") and hasattr(value, "dtype"):
         found = value.tolist()
         return plain(found, depth=depth) if type(found) is not type(value) else _plain_wide(value)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -147,6 +149,22 @@ def test_a_run_that_is_being_recorded_is_left_alone(path: Path) -> None:
     with playhead.open(path) as store, store.run("pong", "now", run_id="live", environment=False) as run:
         run.log({"loss": 1.0})
         assert wrong(path) == []
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_check_keeps_the_locks_that_its_process_has_on_the_catalogue(path: Path, full: bool) -> None:
+    visit = (
+        "import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute('SELECT id FROM runs').fetchall(); d.close()"
+    )
+    with playhead.open(path) as store:
+        store.runs[0].tag("before")
+        list(verify(path, full=full))
+        subprocess.run([sys.executable, "-c", visit, str(path / "playhead.db")], check=True)
+        assert (path / "playhead.db-wal").exists()  # who leaves last removes it, and that was not the other
+        store.runs[0].tag("after")
+    with playhead.open(path) as store:
+        assert {"before", "after"} <= {*store.runs[0].tags}
+    assert wrong(path) == []
 
 
 def test_a_sum_that_was_rounded_otherwise_is_harmless(path: Path) -> None:

@@ -134,7 +134,10 @@ def keyed_values(connection: Connection, run_keys: Sequence[int], names: Sequenc
 
 
 class Figures(NamedTuple):
-    """What is known of a metric without reading its points, of the process and stage that logged it last."""
+    """What is known of a metric without reading its points.
+
+    The smallest and the largest value are of all processes and stages, all else of the one that logged it last.
+    """
 
     series: int
     points: int
@@ -156,9 +159,15 @@ def metric_figures(
         WHERE run IN ({{marks}}) AND name IN ({marks})"""
     found: dict[tuple[int, str], Figures] = {}
     for run, name, *rest in _of_runs(connection, sql, run_keys, names):
-        figures = Figures(*rest)
-        if (run, name) not in found or figures.last_ns > found[run, name].last_ns:
-            found[run, name] = figures
+        figures, known = Figures(*rest), found.get((run, name))
+        if known is not None:
+            newest = figures if figures.last_ns > known.last_ns else known
+            both = (figures, known)
+            figures = newest._replace(
+                min_value=min((one.min_value for one in both if one.min_value is not None), default=None),
+                max_value=max((one.max_value for one in both if one.max_value is not None), default=None),
+            )
+        found[run, name] = figures
     return found
 
 

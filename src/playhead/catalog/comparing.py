@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from playhead.catalog import schema
 from playhead.catalog.database import Database
+from playhead.catalog.files import head_of
 
 _RUN = [column.name for column in schema.runs.columns if column.name != "key"]
 _SERIES = [column.name for column in schema.series.columns if column.name not in ("key", "run")]
@@ -135,8 +136,7 @@ class Catalogue:
         for (found,) in self._rows("PRAGMA application_id"):
             if found != schema.APPLICATION_ID:
                 yield f"the application id {found:#x} instead of {schema.APPLICATION_ID:#x}"
-        with self._database.path.open("rb") as file:
-            head = file.read(20)
+        head = head_of(self._database.path, 20)
         if head[18:20] not in (b"\1\1", b"\2\2"):  # whether the file can be written and read
             yield f"the format {head[18:20]!r} in its head, which is neither that of a log nor that of a journal"
         if full:

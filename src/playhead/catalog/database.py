@@ -17,9 +17,10 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
+from playhead import clock
 from playhead.catalog import migrations, schema
 from playhead.catalog.files import check_files, remedy
-from playhead.catalog.meaning import meaning
+from playhead.catalog.meaning import meaning, no_text
 from playhead.errors import Damaged, NotAStore, PlayheadError, ReadOnly
 
 __all__ = ["Connection", "Database", "driver_rows"]
@@ -27,6 +28,7 @@ __all__ = ["Connection", "Database", "driver_rows"]
 BUSY_SECONDS = 60
 POOL = 10
 MAPPED = 256 << 20  # bytes of the file that a connection maps
+TURNS, TURN_SECONDS = 200, 0.01  # how often to ask for a connection that others hold, where none can be added
 MORE = 50  # connections beside those of the pool: a request of the server may hold three
 
 _open: weakref.WeakSet[Database] = weakref.WeakSet()
@@ -52,6 +54,7 @@ class Database:
         self._turn = threading.Lock()
         self._batch: Connection | None = None
         self._mapped = MAPPED
+        self._identity: tuple[int, int] | None = None
         self._engine = self._make_engine()
         _open.add(self)
 
@@ -72,16 +75,45 @@ class Database:
 
         Raises:
             Damaged: The file, or one that SQLite keeps beside it, is a link, pipe or device.
+            NotAStore: The file is another than at first.
         """
         check_files(self.path)
         query = {"a": "mode=rwc", "r": "mode=ro", "immutable": "mode=ro&immutable=1"}[self.mode]
-        return sqlite3.connect(
-            f"file:{quote(str(self.path))}?{query}",
+        connection = sqlite3.connect(
+            f"file:{quote(os.fsencode(self.path))}?{query}",
             uri=True,
             timeout=BUSY_SECONDS,
             isolation_level=None,
             check_same_thread=False,
         )
+        try:
+            self.check_same()
+        except NotAStore:
+            connection.close()
+            raise
+        return connection
+
+    def _is_other(self) -> bool:
+        """Tell whether the file is another than the one that was opened first."""
+        try:
+            found = os.stat(self.path)
+        except OSError:  # what becomes of a file that is gone, SQLite says
+            return False
+        identity = found.st_dev, found.st_ino
+        self._identity = self._identity or identity
+        return self._identity != identity
+
+    def check_same(self) -> None:
+        """Check that the file is still the one that was opened: another gives keys of its own to the same runs.
+
+        Connections that are there already go on with the file that they know, so that a run that is being recorded ends
+        well; none is added to another file.
+
+        Raises:
+            NotAStore: It is another.
+        """
+        if self._is_other():
+            raise NotAStore(f"the catalogue {self.path} was made anew while it was open; open the store again")
 
     def _set_up(self, connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
         cursor = connection.cursor()
@@ -136,13 +168,31 @@ class Database:
         with self.read() as connection:
             return not migrations.is_new(connection) and not migrations.pending(connection)
 
+    def _connection(self) -> Connection:
+        """Give a connection of the pool, or a new one.
+
+        Where the file is another by now, none can be added: whoever finds all of them in use waits for one.
+
+        Raises:
+            NotAStore: The file is another, and no connection that knows the old one came back in time.
+        """
+        for _ in range(TURNS):
+            try:
+                return self._engine.connect()
+            except NotAStore:
+                pool = self._engine.pool
+                if isinstance(pool, QueuePool) and not pool.checkedin() and not pool.checkedout():
+                    raise  # there is none
+            clock.sleep(TURN_SECONDS)
+        return self._engine.connect()
+
     @contextlib.contextmanager
     def read(self) -> Iterator[Connection]:
         """Give a connection on which every query sees one state of the catalogue: that of the first query."""
         if self._batch is not None:
             yield self._batch
             return
-        with self._meaning(), self._engine.connect() as connection:
+        with self._meaning(), self._connection() as connection:
             connection.begin()  # also for those who ask the driver itself; undone where the connection is given back
             yield connection
 
@@ -157,7 +207,7 @@ class Database:
             return
         if self.mode != "a":
             raise ReadOnly.of_store(self.path.parent)
-        with self._turn, self._meaning(), self._engine.connect() as connection:
+        with self._turn, self._meaning(), self._connection() as connection:
             with connection.execution_options(write=True).begin():
                 yield connection
 
@@ -181,6 +231,8 @@ class Database:
             if meaning is None:
                 raise
             raise meaning from error
+        except UnicodeEncodeError as error:
+            raise no_text(error) from error
 
     def _explain_mismatch(self, error: BaseException | None) -> Damaged | None:
         """Say what it means that a query of ours does not fit the tables."""
@@ -206,7 +258,7 @@ class Database:
 
     def checkpoint(self) -> None:
         """Move the write-ahead log into the database, as far as readers allow."""
-        if self.mode != "a" or self.network:
+        if self.mode != "a" or self.network or self._is_other():
             return
         with self._meaning(), self._engine.connect() as connection:
             driver = connection.connection.dbapi_connection

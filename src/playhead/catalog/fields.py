@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Select, and_, exists, func, literal, literal_column, select
+from sqlalchemy import Column, ColumnElement, Select, and_, case, exists, func, literal_column, or_, select
 
 from playhead.catalog.schema import run_tags, run_values, runs, series
 from playhead.catalog.where import Field, Value
@@ -50,6 +50,8 @@ _COLUMNS: dict[str, Column[Any]] = {
 }
 _SERIES = {"metric": series.c.last_value, "min": series.c.min_value, "max": series.c.max_value}
 _ALWAYS = ("id", "project", "name", "status", "created_at", "updated_at")  # no run is without
+_NUMBERS = ("integer", "real", "true", "false")  # a truth value is 0 or 1, as everywhere here
+_JSON_TYPES = {str: ("text",), bool: _NUMBERS, int: _NUMBERS, float: _NUMBERS, type(None): ("null",)}
 _HINT = "also config.KEY, summary.KEY, metric.NAME, min.NAME, max.NAME"
 
 
@@ -92,6 +94,7 @@ class Resolver:
         run: Column[Any],
         *conditions: ColumnElement[bool],
         looked_up: Sequence[ColumnElement[bool]] | None = None,
+        besides: Sequence[ColumnElement[bool]] = (),
     ) -> ColumnElement[bool]:
         """Build: there is a row in the table of `run` that belongs to this run and fits.
 
@@ -99,13 +102,15 @@ class Resolver:
             run: The column that names the run.
             conditions: What the row must fit.
             looked_up: The same, written for looking up one run.
+            besides: What it must fit, too: nearly every row does, so that it is not worth the time to count them.
         """
         place = len(self.probes)
-        fitting = select(run).where(*conditions)
+        fitting = select(run).where(*conditions, *besides)
         counted: Select[Any] = select(literal_column("1")).select_from(run.table).where(*conditions).limit(self.LIMIT)
         self.probes.append(select(func.count()).select_from(counted.subquery()))
         if place < len(self._common) and self._common[place]:
-            return exists(select(run).where(run == runs.c.key, *(conditions if looked_up is None else looked_up)))
+            chosen = conditions if looked_up is None else looked_up
+            return exists(select(run).where(run == runs.c.key, *chosen, *besides))
         return runs.c.key.in_(fitting)
 
 
@@ -191,8 +196,9 @@ def sorted_value(name: str) -> ColumnElement[Any]:
         one = select(func.coalesce(run_values.c.number, run_values.c.text))
         return one.where(run_values.c.run == runs.c.key, run_values.c.key == name).scalar_subquery()
     if head in _SERIES and rest:
-        newest = select(_SERIES[head]).where(series.c.run == runs.c.key, series.c.name == rest)
-        return newest.order_by(series.c.last_ns.desc()).limit(1).scalar_subquery()
+        found = select(_SERIES[head]).where(series.c.run == runs.c.key, series.c.name == rest)
+        rank = {"metric": series.c.last_ns.desc(), "min": series.c.min_value, "max": series.c.max_value.desc()}[head]
+        return found.order_by(rank.nulls_last()).limit(1).scalar_subquery()
     raise NotFound.among("field", name, _COLUMNS, hint=_HINT)
 
 
@@ -209,7 +215,7 @@ class ColumnField:
             return self.column.is_(None) if operator == "=" else self.column.is_not(None)
         if self.is_time and isinstance(value, str):
             value = _seconds(value)
-        condition: ColumnElement[bool] = _OPERATORS[operator](self.column, value)
+        condition: ColumnElement[bool] = _OPERATORS[operator](self.column, _plain(value))
         return and_(self.column.is_not(None), condition) if self.column.nullable else condition
 
     def contains(self, value: Value) -> ColumnElement[bool]:
@@ -234,10 +240,13 @@ class KeyedField:
 
     def contains(self, value: Value) -> ColumnElement[bool]:
         """Look for a value in a list, which the catalogue holds as JSON text."""
-        quoted = f'"{value}"' if isinstance(value, str) else str(value)
-        inner = func.substr(run_values.c.text, 2, func.length(run_values.c.text) - 2)
-        wrapped = literal(",").op("||")(inner).op("||")(",")
-        return self._having(run_values.c.text.like("[%"), func.instr(wrapped, f",{quoted},") > 0)
+        text = run_values.c.text
+        each = func.json_each(case((func.json_valid(text) == 1, text))).table_valued("value", "type", name="each")
+        fits = [or_(*(each.c.type == name for name in _JSON_TYPES[type(value)]))]
+        if value is not None:
+            fits.append(each.c.value == _plain(value))
+        listed = exists(select(literal_column("1")).select_from(each).where(*fits).correlate(run_values))
+        return self._having(text.like("[%"), listed)
 
     def _having(self, *conditions: ColumnElement[bool]) -> ColumnElement[bool]:
         return self.resolver.having(run_values.c.run, run_values.c.key == self.key, *conditions)
@@ -261,7 +270,19 @@ class MetricField:
         named, compare = series.c.name == self.name, _OPERATORS[operator]
         # The sum keeps SQLite from looking each run up through the index on values.
         looked_up = [named, compare(self.column + 0, float(value))]
-        return self.resolver.having(series.c.run, named, compare(self.column, float(value)), looked_up=looked_up)
+        fitting = [named, compare(self.column, float(value))]
+        return self.resolver.having(series.c.run, *fitting, looked_up=looked_up, besides=[~self._outdone()])
+
+    def _outdone(self) -> ColumnElement[bool]:
+        """Tell whether another stage or process of the run has a later, smaller or larger value of the metric."""
+        other = series.alias("other")
+        beyond = {
+            "last_value": other.c.last_ns > series.c.last_ns,
+            "min_value": other.c.min_value < series.c.min_value,
+            "max_value": other.c.max_value > series.c.max_value,
+        }[self.column.name]
+        same = (other.c.run == series.c.run, other.c.name == series.c.name)
+        return exists(select(literal_column("1")).select_from(other).where(*same, beyond).correlate(series))
 
     def contains(self, value: Value) -> ColumnElement[bool]:
         """Refuse: a metric's last value is one value."""
@@ -281,7 +302,7 @@ class TagsField:
             return ~tagged if operator == "=" else tagged
         if operator not in ("=", "!=", "like"):
             raise BadQuery("tags have no order; write: 'name' in tags")
-        matches = _OPERATORS["like" if operator == "like" else "="](run_tags.c.tag, value)
+        matches = _OPERATORS["like" if operator == "like" else "="](run_tags.c.tag, _plain(value))
         having = self.resolver.having(run_tags.c.run, matches)
         return ~having if operator == "!=" else having
 
@@ -290,6 +311,11 @@ class TagsField:
         if not isinstance(value, str):
             raise BadQuery(f"a tag is text, not {value!r}")
         return self.compare("=", value)
+
+
+def _plain(value: float | int | str) -> float | int | str:
+    """Give a truth value as the number that it is: SQLAlchemy would take it for a condition."""
+    return int(value) if isinstance(value, bool) else value
 
 
 def _seconds(text: str) -> float:

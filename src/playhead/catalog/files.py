@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
 
 from playhead import disk
@@ -22,6 +24,24 @@ def check_files(database: Path) -> None:
     """
     for path in files_of(database):
         disk.check_plain(path, remedy(database))
+
+
+def head_of(database: Path, size: int) -> bytes:
+    """Read the first bytes of a database that a connection of this process has open.
+
+    They are read where that connection reads them. A file that is opened beside it may not be closed again: the kernel
+    would then drop all locks of this process on the database, and another process that leaves it would remove the log
+    which this one goes on writing to.
+
+    Raises:
+        FileNotFoundError: Nothing is there, or no connection has it open.
+    """
+    meant = os.stat(database)
+    for name in os.listdir("/dev/fd"):
+        with suppress(OSError):  # closed since
+            if os.path.samestat(os.fstat(int(name)), meant):
+                return os.pread(int(name), size, 0)
+    raise FileNotFoundError(f"no connection has {database} open")
 
 
 def remedy(database: Path) -> str:

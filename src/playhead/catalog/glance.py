@@ -7,6 +7,7 @@ command that then runs says what is wrong.
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -58,7 +59,9 @@ def _rows(database: Path, query: str, values: dict[str, Any]) -> list[Any]:
     # On a medium that cannot be written, SQLite opens only what it is told never changes.
     for access in ("mode=ro", "mode=ro&immutable=1"):
         try:
-            connection = sqlite3.connect(f"file:{quote(str(database.absolute()))}?{access}", uri=True, timeout=1.0)
+            connection = sqlite3.connect(
+                f"file:{quote(os.fsencode(database.absolute()))}?{access}", uri=True, timeout=1.0
+            )
         except sqlite3.Error:
             continue
         with contextlib.closing(connection):

@@ -8,7 +8,12 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
-from playhead.errors import Damaged, PlayheadError, ReadOnly, StoreLocked
+from playhead.errors import BadQuery, Damaged, PlayheadError, ReadOnly, StoreLocked
+
+
+def no_text(error: UnicodeEncodeError) -> BadQuery:
+    """Say that a text cannot be looked for, since no database can hold it: a name of a file that is not UTF-8."""
+    return BadQuery(f"{error.object[:100]!r} is not UTF-8, and so is in no catalogue")
 
 
 def meaning(

@@ -181,7 +181,7 @@ def _connected(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
         query += "&immutable=1"  # SQLite's shared memory cannot be made there
     try:
         connection = sqlite3.connect(
-            f"file:{quote(str(path))}?{query}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
+            f"file:{quote(os.fsencode(path))}?{query}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
         )
         connection.text_factory = _text
         with contextlib.closing(connection):

@@ -23,7 +23,11 @@ _row = partial(tuple.__new__, RunRow)  # what `RunRow._make` does, without a cal
 
 @dataclass(frozen=True, slots=True)
 class RunQuery:
-    """Which runs, in which order. Immutable: each narrowing gives a new one."""
+    """Which runs, in which order. Immutable: each narrowing gives a new one.
+
+    Attributes:
+        also: Columns and what they must be besides, where a query was narrowed twice by one of them.
+    """
 
     project: str | None = None
     status: str | None = None
@@ -32,6 +36,7 @@ class RunQuery:
     order: str = "created_at"
     limit: int | None = None
     deleted: bool | None = False
+    also: tuple[tuple[str, str], ...] = ()
 
     def narrowed(self, **changes: Any) -> RunQuery:
         """Give the query with further conditions."""
@@ -39,6 +44,11 @@ class RunQuery:
             changes["where"] = f"({self.where}) and ({changes['where']})"
         if changes.get("tags"):
             changes["tags"] = (*self.tags, *changes["tags"])
+        if changes.get("limit") is not None and self.limit is not None:
+            changes["limit"] = min(self.limit, changes["limit"])
+        for name in ("project", "status"):
+            if changes.get(name) is not None and getattr(self, name) is not None:
+                changes["also"] = (*changes.get("also", self.also), (name, changes.pop(name)))
         return replace(self, **{key: value for key, value in changes.items() if value not in (None, ())})
 
     def conditions(self, resolver: Resolver) -> list[Any]:
@@ -50,6 +60,7 @@ class RunQuery:
             conditions.append(runs.c.project == self.project)
         if self.status is not None:
             conditions.append(runs.c.status == self.status)
+        conditions += [runs.c[name] == value for name, value in self.also]
         conditions += [resolver("tags").contains(tag) for tag in self.tags]
         if self.where:
             conditions.append(where.parse(self.where, resolver))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from playhead import clock
 from playhead.catalog.database import Database
+from playhead.catalog.meaning import no_text
 from playhead.errors import BadQuery, QueryStopped
 
 Parameters = Sequence[Any] | Mapping[str, Any]
@@ -32,27 +33,34 @@ def query(
         The names of the columns, and the rows.
 
     Raises:
-        BadQuery: The query is wrong, or does anything but read.
+        BadQuery: The query is wrong, does anything but read, or a value is none that SQLite holds.
         QueryStopped: It ran past its time.
     """
     connection = database.connect()
-    deadline = None if timeout is None else clock.elapsed_ns() + int(timeout * clock.SECOND)
+    refused: list[int] = []
+    deadline = None if timeout is None else clock.elapsed_ns() + timeout * clock.SECOND
     try:
         connection.execute("PRAGMA query_only=ON")
         connection.execute("PRAGMA temp_store=MEMORY")
-        connection.set_authorizer(_authorize)
+        connection.set_authorizer(_authorizer(refused))
         # Coming back to Python now and then is also what lets Ctrl-C through.
         connection.set_progress_handler(lambda: _is_past(deadline), _INSTRUCTIONS_BETWEEN_LOOKS)
         return _run(connection, sql, parameters)
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT and not _is_past(deadline):
-            raise KeyboardInterrupt from None  # the driver swallows it in the handler and stops the query instead
+        code = getattr(error, "sqlite_errorcode", None)
+        is_stopped = code == sqlite3.SQLITE_INTERRUPT and not _is_past(deadline)
+        if is_stopped or (code == sqlite3.SQLITE_AUTH and not refused):
+            raise KeyboardInterrupt from None  # the driver swallows it in the handlers and stops the query instead
         raise _explained(database, error, sql, timeout) from error
+    except UnicodeEncodeError as error:
+        raise no_text(error) from error
+    except OverflowError as error:
+        raise BadQuery(f"a whole number that is given is larger than SQLite's, of 64 bits, in: {sql}") from error
     finally:
         connection.close()
 
 
-def _is_past(deadline: int | None) -> bool:
+def _is_past(deadline: float | None) -> bool:
     return deadline is not None and clock.elapsed_ns() > deadline
 
 
@@ -63,10 +71,20 @@ def _run(connection: sqlite3.Connection, sql: str, parameters: Parameters) -> tu
     return [column[0] for column in cursor.description], cursor.fetchall()
 
 
-def _authorize(action: int, first: str | None, _second: str | None, _database: str | None, _trigger: str | None) -> int:
-    if action in _ALLOWED or (action == sqlite3.SQLITE_PRAGMA and first in _HARMLESS_PRAGMAS):
-        return sqlite3.SQLITE_OK
-    return sqlite3.SQLITE_DENY
+def _authorizer(refused: list[int]) -> Callable[[int, str | None, str | None, str | None, str | None], int]:
+    """Make what allows only reading.
+
+    Args:
+        refused: Where actions that were not allowed are noted.
+    """
+
+    def authorize(action: int, first: str | None, *_: str | None) -> int:
+        if action in _ALLOWED or (action == sqlite3.SQLITE_PRAGMA and first in _HARMLESS_PRAGMAS):
+            return sqlite3.SQLITE_OK
+        refused.append(action)
+        return sqlite3.SQLITE_DENY
+
+    return authorize
 
 
 def _explained(database: Database, error: sqlite3.Error, sql: str, timeout: float | None) -> Exception:

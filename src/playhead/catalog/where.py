@@ -166,30 +166,30 @@ class _Parser:
         operator = self._operator()
         if self._next.kind != "name":
             self._fail("expected a name to compare the value with")
-        return self._ask(self._name().compare, _MIRRORED[operator], value)
+        return self._compare(self._name(), _MIRRORED[operator], value)
 
     def _after_name(self, field: Field) -> ColumnElement[bool]:
         if self._take("is"):
             return self._null_test(field)
         negated = self._take("not") is not None
         if self._take("like"):
-            condition = self._ask(field.compare, "like", self._value())
+            condition = self._compare(field, "like", self._value())
         elif self._take("in"):
-            condition = or_(*[self._ask(field.compare, "=", value) for value in self._list()])
+            condition = or_(*[self._compare(field, "=", value) for value in self._list()])
         elif negated:
             self._fail("expected 'in' or 'like' after 'not'")
         else:
             operator = self._operator()
             if self._next.kind == "name":
                 self._fail("a name can only be compared with a value; put text in quotes")
-            condition = self._ask(field.compare, operator, self._value())
+            condition = self._compare(field, operator, self._value())
         return not_(condition) if negated else condition
 
     def _null_test(self, field: Field) -> ColumnElement[bool]:
         operator = "!=" if self._take("not") else "="
         if not self._take("null"):
             self._fail("expected 'null' here")
-        return self._ask(field.compare, operator, None)
+        return self._compare(field, operator, None)
 
     def _operator(self) -> str:
         operator = self._take(*_COMPARISONS)
@@ -218,6 +218,11 @@ class _Parser:
             return self._resolve(token.text.replace("`", ""))
         except KeyError as error:
             self._fail(str(error), token.position)
+
+    def _compare(self, field: Field, operator: str, value: Value) -> ColumnElement[bool]:
+        if value is None and operator not in ("=", "!="):
+            self._fail("null is neither smaller nor larger than anything; write: is null, is not null", self._named_at)
+        return self._ask(field.compare, operator, value)
 
     def _ask(self, build: Callable[..., ColumnElement[bool]], *arguments: Value) -> ColumnElement[bool]:
         """Let a field build its condition; where it refuses, point at its name."""

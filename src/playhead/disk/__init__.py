@@ -31,7 +31,7 @@ from playhead.disk.naming import (
     temporary_beside,
     touch,
 )
-from playhead.disk.opening import check_plain, open_to_read
+from playhead.disk.opening import HeldFolder, check_plain, open_to_read
 from playhead.disk.syncing import sync, sync_file, sync_file_system, sync_folder
 from playhead.disk.whole import clone, copy, create, link, replace, reserve, write_blocks
 
@@ -39,6 +39,7 @@ __all__ = [
     "TEMPORARY_SUFFIX",
     "Appender",
     "Draft",
+    "HeldFolder",
     "Hook",
     "StrPath",
     "cannot_link",

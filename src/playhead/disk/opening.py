@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import weakref
 
 from playhead.disk.hook import StrPath
 from playhead.errors import Damaged
 
 _NO_FILE = "a folder, pipe, socket or device"
+_LOOK: int = getattr(os, "O_PATH", os.O_RDONLY)  # which on Linux needs no right to read
 
 
 def open_to_read(path: StrPath) -> int:
@@ -39,6 +41,33 @@ def check_plain(path: StrPath, remedy: str = "Put the file itself in its place")
         raise Damaged(path, "a file", f"a link to {os.readlink(path)}", remedy)
     if not stat.S_ISREG(mode):
         raise Damaged(path, "a file", _NO_FILE, remedy)
+
+
+class HeldFolder:
+    """A folder that is held, so that none that takes its place gets its inode: the next one made often does.
+
+    Args:
+        path: The folder.
+
+    Raises:
+        FileNotFoundError: There is none.
+    """
+
+    def __init__(self, path: StrPath) -> None:
+        self._path = path
+        self._fd = os.open(path, _LOOK | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._let_go = weakref.finalize(self, os.close, self._fd)
+
+    def is_there(self) -> bool:
+        """Tell whether it still has its name, and no other has."""
+        try:
+            return os.path.samestat(os.stat(self._path), os.fstat(self._fd))
+        except FileNotFoundError:
+            return False
+
+    def close(self) -> None:
+        """Let go of it. Closing twice is fine."""
+        self._let_go()
 
 
 def open_to_write(path: StrPath, flags: int) -> int:

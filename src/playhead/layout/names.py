@@ -34,11 +34,11 @@ def check_label(name: str, what: str) -> str:
         BadName: The name cannot be stored; the message says why.
     """
     if not isinstance(name, str):
-        raise BadName(f"a {what} is text, not {type(name).__name__}")
+        raise BadName(f"the {what} is text, not {type(name).__name__}")
     if not name.strip():
-        raise BadName(f"a {what} must not be empty")
+        raise BadName(f"the {what} must not be empty")
     if name != name.strip():
-        raise BadName(f"a {what} must not begin or end with white space: {name!r}")
+        raise BadName(f"the {what} must not begin or end with white space: {name!r}")
     bad = next((char for char in name if unicodedata.category(char) in _INVISIBLE), None)
     if bad is not None:
         raise BadName(f"the {what} {name[:40]!r} contains the invisible character U+{ord(bad):04X}; leave it out")

@@ -43,8 +43,8 @@ class RunWriter(Run):
     """A run that is being recorded; a context manager.
 
     Leaving it marks the run `finished`; by an exception `failed`, with the reason; by Ctrl-C or SIGTERM `interrupted`.
-    All methods may be called from any thread of the process that made it. After the end each raises `Closed`; in a
-    forked child each raises `Forked`.
+    All methods may be called from any thread of the process that made it. After the end those that record raise
+    `Closed`; in a forked child they raise `Forked`.
     """
 
     def __init__(self, home: Home, row: RunRow, claim: Claim, options: Options) -> None:

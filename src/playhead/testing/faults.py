@@ -67,8 +67,8 @@ def count_operations(work: Callable[[], object]) -> int:
 
 
 @contextlib.contextmanager
-def failing_at(n: int, code: int = errno.EIO, *, lasting: bool = False, short: bool = False) -> Iterator[None]:
-    """Let the n-th change of the disk within the block fail.
+def failing_at(n: int, code: int = errno.EIO, *, lasting: bool = False, short: bool = False) -> Iterator[list[str]]:
+    """Let the n-th change of the disk within the block fail; give a list that names each that did.
 
     Args:
         n: Which one, from 0.
@@ -77,18 +77,20 @@ def failing_at(n: int, code: int = errno.EIO, *, lasting: bool = False, short: b
         short: A write first writes half of its bytes, and then fails for want of space.
     """
     count = -1
+    failed: list[str] = []
 
     def hook(operation: str, path: str, size: int) -> int | None:
         nonlocal count
         count += 1
         if count != n and not (lasting and count > n):
             return None
+        failed.append(operation)
         if short and operation == "write":
             return size // 2
         raise OSError(code, os.strerror(code), path)
 
     with disk.hooked(hook):
-        yield
+        yield failed
 
 
 def killed_at(n: int, work: Work, *, torn: bool = False) -> Crash:

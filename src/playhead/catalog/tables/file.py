@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
+from playhead import disk
 from playhead.catalog.meaning import meaning
 from playhead.errors import Closed, Damaged, NotFound, WrongType
 
@@ -24,7 +25,7 @@ class TableFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._folder: tuple[int, int] | None = None  # in which it was first read
+        self._folder: disk.HeldFolder | None = None  # in which it was first read
 
     @contextlib.contextmanager
     def connected(self, mode: str = "ro") -> Iterator[sqlite3.Connection]:
@@ -40,11 +41,11 @@ class TableFile:
             query += "" if self.has_log else "&immutable=1"
         try:
             connection = sqlite3.connect(
-                f"file:{quote(str(self.path))}?{query}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
+                f"file:{quote(os.fsencode(self.path))}?{query}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
             )
             with contextlib.closing(connection):
                 yield connection
-        except (sqlite3.Error, OverflowError) as error:
+        except (sqlite3.Error, OverflowError, UnicodeError) as error:
             raise self.meaning(error) from error
 
     @property
@@ -58,10 +59,9 @@ class TableFile:
         Raises:
             Closed: One has.
         """
-        found = os.stat(self.path.parent)
         if self._folder is None:
-            self._folder = found.st_dev, found.st_ino
-        elif self._folder != (found.st_dev, found.st_ino):
+            self._folder = disk.HeldFolder(self.path.parent)
+        elif not self._folder.is_there():
             raise Closed(f"another table has taken the place of {self.path.parent} since it was opened; open it again")
 
     @property
@@ -73,10 +73,17 @@ class TableFile:
             return True
         return False
 
-    def meaning(self, error: sqlite3.Error | OverflowError) -> Exception:
+    def meaning(self, error: sqlite3.Error | OverflowError | UnicodeError) -> Exception:
         """Give the error of ours that one of SQLite means."""
+        if isinstance(error, UnicodeDecodeError):  # a message of SQLite quotes what is damaged
+            return self.damaged(str(error))
         if isinstance(
-            error, sqlite3.IntegrityError | sqlite3.ProgrammingError | sqlite3.InterfaceError | OverflowError
+            error,
+            sqlite3.IntegrityError
+            | sqlite3.ProgrammingError
+            | sqlite3.InterfaceError
+            | OverflowError
+            | UnicodeEncodeError,
         ):
             return WrongType(f"{self.path}: a run has a value that its columns do not hold ({error})")
         known = meaning(self.path, error, self.damaged, busy_seconds=_BUSY_SECONDS)

@@ -161,16 +161,23 @@ def _number(name: str, value: Any) -> float | int:
     if isinstance(value, float):  # np.float64 is one
         return float(value)
     if isinstance(value, int):
-        return int(value) if -_FAR <= value < _FAR else float(value)
+        return int(value) if -_FAR <= value < _FAR else _wide(name, value)
     if hasattr(value, "item"):  # NumPy and torch scalars, and arrays of one value
         try:
             item = value.item()
         except (ValueError, RuntimeError):
             shape = tuple(getattr(value, "shape", ()))
             raise WrongType(f"the value of {name!r} has shape {shape}; log takes single numbers") from None
-        return _number(name, item)
+        return _number(name, item) if type(item) is not type(value) else _wide(name, item)  # a long double is its own
+    return _wide(name, value)
+
+
+def _wide(name: str, value: Any) -> float:
+    """Give the nearest float of a number that is none."""
     try:
         return float(value)
+    except OverflowError:
+        raise WrongType(f"the value of {name!r} is an integer past the largest float") from None
     except (TypeError, ValueError):
         hint = "; give it as 'name/key': number" if isinstance(value, Mapping) else ""
         raise WrongType(f"the value of {name!r} is {value!r} ({type(value).__name__}), not a number{hint}") from None
