@@ -84,8 +84,8 @@ def test_what_has_no_value_is_empty(tmp_path: Path) -> None:
 
 
 def test_texts_of_any_kind_survive_a_csv(tmp_path: Path) -> None:
-    texts = ['say "hi"', "a,b", "two\nlines", "", "naïve ☃"]
-    view = EpisodeView({"t": ArraySignal(np.array(texts, object), range(5))}, {})
+    texts = ['say "hi"', "a,b", "two\nlines", "", "naïve ☃", "\r", "50 %\r100 %", "\r\n"]
+    view = EpisodeView({"t": ArraySignal(np.array(texts, object), range(len(texts)))}, {})
     export.to_csv(view, tmp_path / "a.csv")
     assert [row["value"] for row in rows_of(tmp_path / "a.csv")] == texts
 
@@ -205,6 +205,29 @@ def test_arrays_of_no_size(tmp_path: Path) -> None:
     assert [row["value"] for row in rows_of(tmp_path / "a.csv")][:3] == ["[]"] * 3
     assert export.to_npz(view, tmp_path / "a.npz") == ["nothing", "x"]
     assert np.load(tmp_path / "a.npz")["values/nothing"].shape == (3, 0)
+
+
+def test_a_csv_at_a_rate_takes_texts_without_a_value_and_arrays_that_differ_in_size(tmp_path: Path) -> None:
+    """Was a bug: it ended in an error of Arrow."""
+    signals = {
+        "phase": ArraySignal(np.array(["lift"], object), [0]),
+        "points": ArraySignal(np.array([np.arange(2), np.arange(1)], object), [10, 20]),
+    }
+    view = EpisodeView(signals, {})
+    assert export.to_csv(view, tmp_path / "a.csv", rate=1e8, rules={"phase": "next"}) == 2
+    rows = rows_of(tmp_path / "a.csv")
+    assert [(row["phase"], row["points"]) for row in rows] == [("", "[0,1]"), ("", "[0]")]
+
+
+@pytest.mark.parametrize(("shape", "dtype"), [((4, 5, 5), "u1"), ((0, 5), "u1"), ((3, 0, 3), "u1"), ((4, 4, 3), "u2")])
+def test_arrays_that_no_png_holds_are_no_frames(tmp_path: Path, shape: tuple[int, ...], dtype: str) -> None:
+    """Was a bug: it ended in an error of Pillow, with a folder that was left behind."""
+    cube = ArraySignal(np.zeros((2, *shape), dtype), range(2))
+    view = EpisodeView({"cube": cube, "cam": ArraySignal(np.zeros((2, 4, 5), np.uint8), range(2))}, {})
+    with pytest.raises(WrongType, match="'cube' is not images"):
+        export.to_frames(view, tmp_path / "f", signals=["cube"])
+    assert list(tmp_path.iterdir()) == []
+    assert export.to_frames(view, tmp_path / "f") == {"cam": 2}
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.longdouble])

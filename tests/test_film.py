@@ -120,6 +120,21 @@ def test_the_band_tells_each_step_and_how_it_ended(tmp_path: Path, ending: str) 
     assert max(badges[:-1]) < 50
 
 
+def test_rewards_in_words_and_flags_of_several_are_shown_all_the_same(tmp_path: Path) -> None:
+    """Was a bug: errors of NumPy came through."""
+    times = stamps_of(3)
+    signals = {
+        "frame": ArraySignal(np.stack([game(number) for number in range(3)]), times),
+        "reward": ArraySignal(np.array(["good", "bad"], object), times[:2]),
+        "terminated": ArraySignal(np.array([[False, False], [False, True]]), times[1:]),
+    }
+    view = EpisodeView(signals, {})
+    assert to_film(view, tmp_path / "a.gif") == 3
+    steps = Steps(view, times)
+    assert [steps[number].reward for number in range(3)] == [None] * 3
+    assert [steps[number].terminated for number in range(3)] == [None, False, True]
+
+
 def test_pictures_of_many_colours_stay_near_in_a_gif(tmp_path: Path) -> None:
     y, x = np.mgrid[0:120, 0:160]
     photos = [np.stack([x * 1.5, y * 2, 128 + 100 * np.sin((x + y + 8 * n) / 30)], -1) for n in range(6)]

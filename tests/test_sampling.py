@@ -385,7 +385,22 @@ def test_so_many_steps_at_a_rate_are_so_many_offsets(first: int, count: int, rat
 
 @pytest.mark.parametrize(
     "offsets",
-    [[], (), (0, 1), (1, 2, 3, 4), ["a"], ("a", 1, 2), [True], 0.5, [[0.1]], [np.nan], (0, np.inf, 1), [1e10], "abc"],
+    [
+        [],
+        (),
+        (0, 1),
+        (1, 2, 3, 4),
+        ["a"],
+        ("a", 1, 2),
+        [True],
+        0.5,
+        [[0.1]],
+        [np.nan],
+        (0, np.inf, 1),
+        [1e10],
+        "abc",
+        [1, [2]],
+    ],
 )
 def test_offsets_that_are_none(offsets: Any) -> None:
     with pytest.raises(BadKey):
@@ -409,6 +424,10 @@ def test_windows_around_anchors() -> None:
     for anchors in (0.5, [0.5], True, "1"):
         with pytest.raises(BadKey):
             window_times(anchors, offsets)  # type: ignore[arg-type]
+    for anchor, offset in ((MOST, 1e-9), (LEAST, -1e-9)):
+        assert window_times([anchor], [0.0, -offset]).tolist() == [[anchor, anchor - round(offset * 1e9)]]
+        with pytest.raises(BadKey, match="64 bits"):
+            window_times([0, anchor], [0.0, offset])
 
 
 def test_windows_past_the_ends_are_padding() -> None:

@@ -174,13 +174,21 @@ def nothing_changed(store: playhead.Store) -> bool:
 def test_links_inside_are_followed_and_those_that_lead_out_refused(store: playhead.Store, files: Path) -> None:
     (files / "link.pt").symlink_to("model.pt")
     assert store.artifacts.save("a", files).file("link.pt").read_bytes() == CONTENTS["model.pt"]
-    for target, why in (("/etc/passwd", "leads out"), ("gone", "where nothing is"), ("tokens", "a folder")):
+    for target, why in (
+        ("/etc/passwd", "leads out"),
+        ("gone", "where nothing is"),
+        ("tokens", "a folder"),
+        ("bad", "to itself"),
+    ):
         (files / "bad").symlink_to(target)
         with pytest.raises(playhead.WrongType, match=why):
             store.artifacts.save("b", files)
         assert "b:latest" not in store.artifacts
         store.artifacts.save("excluded", files, exclude=["bad"])
         (files / "bad").unlink()
+    (files / "bad").symlink_to("bad")
+    with pytest.raises(playhead.NotFound, match="to itself"):
+        store.artifacts.save("b", files / "bad")
 
 
 def test_pipes_sockets_and_devices_are_refused(store: playhead.Store, files: Path) -> None:

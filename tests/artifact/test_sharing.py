@@ -59,11 +59,12 @@ def save(store: playhead.Store, source: Path, **changes: bytes) -> playhead.Arti
 
 def hold(store: playhead.Store, tmp_path: Path, *expected: tuple[int, dict[str, bytes]]) -> None:
     """Versions hold what they should, seen by us and by whoever opens paths; nothing is wrong with the store."""
-    for number, contents in expected:
-        version = store.artifacts[f"data:v{number}"]
-        assert version.verify() == []
-        assert read(version.download(tmp_path / "out" / os.urandom(4).hex())) == contents
-        assert {name: (version.path / name).read_bytes() for name in contents} == contents
+    with playhead.open(store.path) as opened:  # a repair may have made its catalogue anew
+        for number, contents in expected:
+            version = opened.artifacts[f"data:v{number}"]
+            assert version.verify() == []
+            assert read(version.download(tmp_path / "out" / os.urandom(4).hex())) == contents
+            assert {name: (version.path / name).read_bytes() for name in contents} == contents
     assert [finding for finding in verify(store.path, full=True) if finding.lane == "artifacts"] == []
 
 
@@ -340,7 +341,8 @@ def test_a_link_that_leads_elsewhere_is_never_followed_and_repaired(
     assert place in mended(store)
     assert not link.is_symlink()
     assert read(outside) == read(source if outside.name == "outside" else source / place[-1]), "touched from within"
-    store.artifacts.save("other", source)  # brings the content back
+    with playhead.open(store.path) as opened:
+        opened.artifacts.save("other", source)  # brings the content back
     mended(store)
     hold(store, tmp_path, *stay)
 
@@ -363,8 +365,9 @@ def test_a_folder_that_another_program_removed_comes_back_from_the_pool(
     assert {"v2/files", "v3/files/b", "v5/files/b"} <= {*mended(store)}
     hold_without_first = [finding for finding in verify(store.path) if "no folder" not in finding.found]
     assert hold_without_first == []
-    for number, contents in stay:
-        assert read(store.artifacts[f"data:v{number}"].download(tmp_path / "out" / str(number))) == contents
+    with playhead.open(store.path) as opened:
+        for number, contents in stay:
+            assert read(opened.artifacts[f"data:v{number}"].download(tmp_path / "out" / str(number))) == contents
 
 
 def test_after_a_content_was_lost_saving_again_brings_it_back(
@@ -376,7 +379,8 @@ def test_after_a_content_was_lost_saving_again_brings_it_back(
     blob.write_bytes(b"?")
     mended(store)
     assert version.verify()
-    save(store, source)
+    with playhead.open(store.path) as opened:
+        save(opened, source)
     mended(store)
     hold(store, tmp_path, (1, FILES), (2, FILES))
 

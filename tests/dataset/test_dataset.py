@@ -16,7 +16,7 @@ import pytest
 
 from playhead.dataset import Dataset, EditedDataset, LocalDataset, LocalDatasetWriter
 from playhead.episode import DiskEpisodeWriter, Episode, EpisodeView, Unfinished
-from playhead.errors import BadKey, Damaged, NotFound, OutOfRange, WrongType
+from playhead.errors import BadKey, BadSlice, Damaged, NotFound, OutOfRange, WrongType
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden"
 
@@ -61,6 +61,30 @@ def test_positions_slices_and_lists(tmp_path: Path) -> None:
     for key in ("a", 1.5, None):
         with pytest.raises(BadKey):
             dataset[key]  # type: ignore[call-overload]
+
+
+def test_a_key_that_is_none_is_refused_by_its_own_name(tmp_path: Path) -> None:
+    """Was a bug: errors of NumPy and Python came through, and one of a function passed for a bad slice."""
+    dataset = record(tmp_path, 2)
+    with pytest.raises(BadKey, match="not list"):
+        dataset[[0, [1]]]  # type: ignore[list-item]
+    with pytest.raises(BadKey, match="not list"):
+        dataset[0].time[[0, [1]]]
+    with pytest.raises(BadSlice):
+        dataset[::0]
+
+    def failing(_episode: Episode) -> Episode:
+        raise TypeError("mine")
+
+    with pytest.raises(TypeError, match="mine"):
+        dataset.transform(failing)[0:1]
+
+
+def test_a_cache_may_keep_nothing(tmp_path: Path) -> None:
+    """Was a bug: a KeyError."""
+    dataset = record(tmp_path, 2).cached(0)
+    assert [dataset[1].uid, dataset[1].uid] == [dataset[-1].uid] * 2
+    assert dataset[1] is not dataset[1]
 
 
 def test_numbers_are_never_used_twice(tmp_path: Path) -> None:
@@ -180,6 +204,21 @@ def test_edits_are_views_beside_the_recordings(tmp_path: Path) -> None:
         third.drop("nobody")
     with pytest.raises(WrongType, match="JSON-serializable"):
         third.set_static(uids[0], {"x": np.zeros(2)})
+
+
+def test_a_damaged_episode_does_not_hide_the_others(tmp_path: Path) -> None:
+    """Was a bug: as soon as one episode was dropped, a damaged one kept all from being read."""
+    dataset = record(tmp_path, 4)
+    uids = [episode.uid or "" for episode in dataset]
+    damaged = dataset[1].meta["path"]
+    (Path(damaged) / "meta.json").write_bytes(b"{bad")
+    dataset = LocalDataset(tmp_path)
+    assert dataset.by_uid(uids[3])["id"] == 3
+    edited = dataset.edited.drop(uids[2])
+    assert len(edited) == 3
+    assert (edited[0]["id"], edited[2]["id"]) == (0, 3)
+    with pytest.raises(Damaged):
+        _ = edited[1].uid
 
 
 def test_numbers_that_are_not_finite_come_back_from_an_edit(tmp_path: Path) -> None:

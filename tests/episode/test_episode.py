@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,18 @@ import numpy as np
 import pytest
 
 from playhead.episode import DiskEpisode, DiskEpisodeWriter, Episode, EpisodeView, Unfinished
-from playhead.errors import BadName, Closed, Damaged, Empty, Exists, NotFound, OutOfOrder, StoreLocked, WrongType
+from playhead.errors import (
+    BadKey,
+    BadName,
+    Closed,
+    Damaged,
+    Empty,
+    Exists,
+    NotFound,
+    OutOfOrder,
+    StoreLocked,
+    WrongType,
+)
 from playhead.signal import Signal
 
 
@@ -263,6 +277,35 @@ def test_signals_may_be_appended_from_several_threads(tmp_path: Path) -> None:
         assert episode[f"s{number}"].values.tolist() == list(range(2000))
 
 
+@pytest.mark.parametrize(
+    "data", [0.5, "text", np.zeros(1000), np.zeros((4, 4, 3), np.uint8)], ids=["number", "text", "vector", "camera"]
+)
+def test_threads_that_share_a_signal_never_put_its_times_out_of_order(tmp_path: Path, data: Any) -> None:
+    interval = sys.getswitchinterval()
+    taken = [0] * 4
+    writer = DiskEpisodeWriter(tmp_path / "ep")
+
+    def work(number: int) -> None:
+        for _ in range(2000):
+            with contextlib.suppress(OutOfOrder):
+                writer.append("shared", data, time.monotonic_ns())
+                taken[number] += 1
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    writer.close()
+    stamps = DiskEpisode(tmp_path / "ep")["shared"].timestamps
+    assert len(stamps) == sum(taken)
+    assert (np.diff(stamps) > 0).all()
+
+
 def test_threads_may_bring_the_first_sample_of_one_signal(tmp_path: Path) -> None:
     for attempt in range(20):
         with DiskEpisodeWriter(tmp_path / str(attempt)) as writer:
@@ -282,6 +325,26 @@ def test_threads_may_bring_the_first_sample_of_one_signal(tmp_path: Path) -> Non
             for thread in threads:
                 thread.join()
         assert len(DiskEpisode(tmp_path / str(attempt))["x"]) == 4 - len(refused)
+
+
+@pytest.mark.parametrize("options", [{"qualty": 20}, {"codec": None}, {"fps": 1e-6}, {"preset": 3}])
+def test_an_option_that_there_is_not_is_refused_and_the_episode_goes_on(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    frame = np.zeros((4, 4, 3), np.uint8)
+    with DiskEpisodeWriter(tmp_path / "ep") as writer:
+        writer.configure("camera", **options)
+        with pytest.raises(WrongType, match=next(iter(options))):
+            writer.append("camera", frame, 1)
+        writer.configure("camera", quality=20)
+        writer.append("camera", frame, 1)
+    assert len(DiskEpisode(tmp_path / "ep")["camera"]) == 1
+
+
+def test_an_episode_begins_at_a_time_of_64_bits(tmp_path: Path) -> None:
+    with pytest.raises(BadKey, match="64 bits"):
+        DiskEpisodeWriter(tmp_path / "ep", created_ts_ns=1 << 63)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_signal_may_be_told_its_lane(tmp_path: Path) -> None:

@@ -193,6 +193,7 @@ def test_norm_is_the_length_of_each_vector(signal: ArraySignal[Any]) -> None:
 def test_norm_of_other_numbers_and_of_none() -> None:
     assert norm(ArraySignal([True, False], [1, 2])).values.tolist() == [1, 0]
     assert norm(ArraySignal([[3j, 4]], [1])).values.tolist() == [5]
+    assert norm(ArraySignal([-1e200, 1e-200, -(2.0**63)], [1, 2, 3])).values.tolist() == [1e200, 1e-200, 2.0**63]
     assert norm(ArraySignal(np.empty((2, 0)), [1, 2])).values.tolist() == [0, 0]
     assert norm(ArraySignal(np.empty((0, 3)), [])).values.shape == (0,)
     with pytest.raises(WrongType, match="norm"):

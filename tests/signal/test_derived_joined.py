@@ -83,6 +83,14 @@ def test_join_with_text_or_images_is_tuples() -> None:
     assert joined(joined(text, force), force)[0][0] == (("go", 1.5), 1.5)
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.bool_, np.int8])
+@pytest.mark.parametrize("fill", [1000.1, 0.1, 1e-8, -1])
+def test_join_fills_with_the_very_number(dtype: type, fill: float) -> None:
+    """Was a bug: a fraction beside small integers was rounded to 16 bits."""
+    early, late = ArraySignal(np.ones(1, dtype), [0]), ArraySignal(np.ones(1, dtype), [10])
+    assert joined(early, late, fill=fill).values.tolist() == [[1, fill], [1, 1]]
+
+
 def test_join_fills_in_a_dtype_that_can_hold_it() -> None:
     early, late = ArraySignal(np.array([1, 2], np.uint8), [0, 10]), ArraySignal(np.array([7], np.uint8), [10])
     assert joined(early, late, fill=-1).values.tolist() == [[1, -1], [2, 7]]

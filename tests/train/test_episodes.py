@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from playhead.dataset import Dataset, LocalDataset, LocalDatasetWriter
-from playhead.errors import MissingExtra, NotFound, WrongType
+from playhead.episode import EpisodeView
+from playhead.errors import BadName, MissingExtra, NotFound, WrongShape, WrongType
 
 torch = pytest.importorskip("torch")
 
@@ -61,6 +63,14 @@ def test_an_item_holds_windows_masks_and_staleness(dataset: Dataset) -> None:
     assert "33 moments of 3 episodes" in repr(data)
 
 
+@pytest.mark.parametrize(
+    "options", [{"rules": {"froce": "linear"}}, {"rules": {"force": "linaer"}}, {"tolerance": {"froce": 1}}]
+)
+def test_a_rule_or_tolerance_that_fits_nothing_is_refused(dataset: Dataset, options: dict[str, Any]) -> None:
+    with pytest.raises(NotFound, match=r"froce|linaer"):
+        EpisodeDataset(dataset, {"force": [0.0]}, **options)
+
+
 def test_a_batch_is_the_items_together(dataset: Dataset) -> None:
     data = EpisodeDataset(dataset, {"state": [-0.1, 0.0], "cam": [0.0]}, static=["task"])
     numbers = [30, 2, 15, 2, 11]
@@ -72,6 +82,44 @@ def test_a_batch_is_the_items_together(dataset: Dataset) -> None:
         assert torch.equal(batch["cam"][place], item["cam"])
         assert torch.equal(batch["mask"]["state"][place], item["mask"]["state"])
         assert batch["task"][place] == item["task"]
+
+
+def recorded(root: Path, **signals: list[Any]) -> Dataset:
+    """Record episodes of two samples, one for each value that is given for the signals."""
+    writer = LocalDatasetWriter(root)
+    for values in zip(*signals.values(), strict=True):
+        with writer.new_episode() as episode:
+            for name, value in zip(signals, values, strict=True):
+                episode.append(name, value, 0)
+                episode.append(name, value, 100 * MS)
+    return LocalDataset(root)
+
+
+def test_a_batch_holds_the_values_of_episodes_of_different_types(tmp_path: Path) -> None:
+    data = EpisodeDataset(recorded(tmp_path, gripper=[1, 0.5, True, np.float32(0.25)]), {"gripper": [0.0]})
+    assert data[[0, 2, 4, 6]]["gripper"].tolist() == [[1.0], [0.5], [1.0], [0.25]]
+    assert data[[6, 4, 2, 0]]["gripper"].tolist() == [[0.25], [1.0], [0.5], [1.0]]
+    words = EpisodeDataset(recorded(tmp_path / "words", phase=["lift", 3]), {"phase": [0.0]})
+    assert words[[2, 0]]["phase"] == [[3], ["lift"]]
+
+
+def test_a_batch_of_episodes_of_different_shapes_is_refused(tmp_path: Path) -> None:
+    data = EpisodeDataset(recorded(tmp_path, joint=[np.arange(3.0), np.array([7.0]), np.arange(4.0)]), {"joint": [0.0]})
+    assert data[[2, 3]]["joint"].tolist() == [[[7.0]], [[7.0]]]
+    for others in ([0, 2], [0, 4], [4, 2]):
+        with pytest.raises(WrongShape, match="joint"):
+            data[others]
+
+
+@pytest.mark.parametrize("name", ["episode", "ts_ns", "mask", "staleness"])
+def test_a_signal_called_as_what_an_item_holds_besides_is_refused(tmp_path: Path, name: str) -> None:
+    dataset = recorded(tmp_path, **{name: [1.0], "state": [2.0]})
+    with pytest.raises(BadName, match=name):
+        EpisodeDataset(dataset, {name: [0.0]})
+    with pytest.raises(BadName, match=name):
+        EpisodeDataset(dataset, {"state": [0.0]}, static=[name])
+    renamed = dataset.transform(lambda episode: EpisodeView({"other": episode.signals[name]}, episode.static))
+    assert EpisodeDataset(renamed, {"other": [0.0]})[0]["other"].tolist() == [1.0]
 
 
 def test_windows_that_reach_out_can_be_left_out(dataset: Dataset) -> None:

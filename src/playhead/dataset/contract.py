@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playhead.episode import Episode, EpisodeWriter
-from playhead.errors import BadKey
+from playhead.errors import BadKey, BadSlice, Damaged
 from playhead.signal import keys
 from playhead.wording import counted
 
@@ -28,6 +28,14 @@ class Dataset(Sequence[Episode], ABC):
     def _episode_at(self, position: int) -> Episode:
         """Open the episode at a position, which exists."""
 
+    @final
+    def _uid_at(self, position: int) -> str | None:
+        """Give the uid of an episode; None where it has none, or is too damaged to tell: whoever opens it hears so."""
+        try:
+            return self._episode_at(position).uid
+        except Damaged:
+            return None
+
     @overload
     def __getitem__(self, key: int | np.integer[Any]) -> Episode: ...
     @overload
@@ -38,14 +46,12 @@ class Dataset(Sequence[Episode], ABC):
 
         Raises:
             OutOfRange: There is no such position.
+            BadSlice: The step is zero.
             BadKey: A mask, or something that is no index at all.
         """
         if isinstance(key, slice):
-            try:
-                return [self._episode_at(position) for position in range(*key.indices(len(self)))]
-            except TypeError:
-                raise BadKey("the bounds of a slice are whole numbers") from None
-        if isinstance(key, (Sequence, np.ndarray)) and np.ndim(key) > 0:
+            return [self._episode_at(position) for position in _sliced(key, len(self))]
+        if keys.are_several(key):
             return [self._episode_at(int(position)) for position in keys.several_positions(key, len(self))]
         return self._episode_at(keys.one_position(key, len(self)))
 
@@ -94,6 +100,15 @@ class Dataset(Sequence[Episode], ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}, {counted(len(self), 'episode')}>"
+
+
+def _sliced(key: slice, length: int) -> range:
+    try:
+        return range(*key.indices(length))
+    except TypeError:
+        raise BadKey("the bounds of a slice are whole numbers") from None
+    except ValueError:
+        raise BadSlice("Slice step must not be zero") from None
 
 
 class DatasetWriter(ABC):

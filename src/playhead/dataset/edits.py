@@ -119,7 +119,7 @@ class EditedDataset(Dataset):
             self._kept = [
                 position
                 for position in range(len(self._source))
-                if not self._dropped or self._source[position].uid not in self._dropped
+                if not self._dropped or self._source._uid_at(position) not in self._dropped
             ]
         return self._kept
 
@@ -186,7 +186,7 @@ class EditedDataset(Dataset):
         return self._again()
 
     def _has(self, uid: str) -> bool:
-        return any(episode.uid == uid for episode in self._source)
+        return any(self._source._uid_at(position) == uid for position in range(len(self._source)))
 
     def _again(self) -> Self:
         return type(self)(self._source, self._folder.path)

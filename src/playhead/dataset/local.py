@@ -60,9 +60,8 @@ class LocalDataset(Dataset):
             NotFound: There is none.
         """
         for position in range(len(self)):
-            episode = self._episode_at(position)
-            if episode.uid == uid:
-                return episode
+            if self._uid_at(position) == uid:
+                return self._episode_at(position)
         raise NotFound(f"no episode with the uid {uid!r} among the {len(self)} of {self.path}")
 
     def __reduce__(self) -> tuple[Any, ...]:

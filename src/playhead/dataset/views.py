@@ -105,9 +105,9 @@ class CachedDataset(Dataset):
             found = self._kept.get(position)
             if found is None:
                 found = self._kept[position] = self._source[position]
-                if len(self._kept) > self._most:
-                    self._kept.popitem(last=False)
             self._kept.move_to_end(position)
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
             return found
 
     def __getstate__(self) -> dict[str, object]:

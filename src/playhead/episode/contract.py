@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, KeysView, Mapping, Sequence
+from collections.abc import Iterator, KeysView, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast, final
-
-import numpy as np
 
 from playhead import markup
 from playhead.episode import shown
 from playhead.errors import Empty, NotFound
-from playhead.signal import Signal
+from playhead.signal import Signal, keys
 
 if TYPE_CHECKING:
     from playhead.sampling import Sample
@@ -246,7 +244,7 @@ class EpisodeTimeIndexer:
             and any(map(len, episode.signals.values()))
         ):
             key = slice(key.start, episode.last_ts + 1, key.step)
-        if isinstance(key, slice) or (isinstance(key, (Sequence, np.ndarray)) and np.ndim(key) > 0):
+        if isinstance(key, slice) or keys.are_several(key):
             views = {name: signal.time[key] for name, signal in episode.signals.items()}
             return EpisodeView(views, episode.static, episode.meta)
         return {**episode.static, **{name: signal.time[key] for name, signal in episode.signals.items()}}

@@ -53,7 +53,7 @@ def begin(lane: str, tape: Tape, name: str, options: dict[str, Any], data: Any, 
 def _begin_video(tape: Tape, name: str, options: dict[str, Any], data: Any, ts_ns: int) -> Appending:
     from playhead.lanes.video import Encoding, VideoRecorder
 
-    recorder = VideoRecorder(Encoding(**options), tape.check)
+    recorder = VideoRecorder(Encoding.of(options), tape.check)
     try:
         recorder.append(data, ts_ns)
         tape.add(Declaration(VIDEO, name, recorder.encoding.facts()), recorder)

@@ -20,6 +20,7 @@ from playhead.episode.contract import EpisodeWriter
 from playhead.episode.sealing import seal
 from playhead.errors import Closed, Exists, WrongType
 from playhead.layout import EpisodeFolder
+from playhead.signal.contract import check_stamp
 from playhead.tape import Tape
 
 SCHEMA_VERSION = 1
@@ -42,6 +43,7 @@ class DiskEpisodeWriter(EpisodeWriter):
 
     Raises:
         Exists: The folder is there.
+        BadKey: The time at which it began has more than 64 bits.
     """
 
     def __init__(
@@ -64,7 +66,7 @@ class DiskEpisodeWriter(EpisodeWriter):
         meta = {
             "schema_version": SCHEMA_VERSION,
             "uid": self.uid,
-            "created_ts_ns": clock.now_ns() if created_ts_ns is None else int(created_ts_ns),
+            "created_ts_ns": clock.now_ns() if created_ts_ns is None else check_stamp(int(created_ts_ns), None),
             "writer": _provenance() | {"name": f"{type(self).__module__}.{type(self).__qualname__}"},
         }
         if run_id is not None:

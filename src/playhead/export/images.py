@@ -56,9 +56,9 @@ def to_frames(
     """
     wanted = None if signals is None else list(signals)
     chosen = choose(episode, wanted)
-    others = [name for name, signal in chosen.items() if not is_video(signal)]
+    others = [name for name, signal in chosen.items() if not _is_drawable(signal)]
     if others and wanted:
-        raise WrongType(f"{others[0]!r} is not images; export it as csv, parquet or npz")
+        raise WrongType(f"{others[0]!r} is not images that PNG can hold; export it as csv, parquet or npz")
     cameras = {name: signal for name, signal in chosen.items() if name not in others}
     if not cameras:
         raise Empty("there are no frames to export: no signal of the episode is images")
@@ -67,6 +67,14 @@ def to_frames(
         if folder.exists() and any(folder.iterdir()) and not force:
             raise Exists(f"{folder} holds files; choose another folder, or replace frames with force=True (--force)")
     return {name: _write(signal, folders[name], rate, watch or iter) for name, signal in cameras.items()}
+
+
+def _is_drawable(signal: Signal[Any]) -> bool:
+    if not is_video(signal) or not len(signal):
+        return is_video(signal)
+    frame = signal[0][0]
+    channels = frame.shape[2] if frame.ndim == 3 else 1
+    return bool(frame.size) and channels <= (4 if frame.dtype == np.uint8 else 1)
 
 
 def _write(signal: Signal[Any], folder: Path, rate: float | None, watch: Callable[..., Iterable[int]]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -16,6 +15,7 @@ from playhead import disk, strictjson
 from playhead.episode import Episode
 from playhead.errors import Empty, WrongType
 from playhead.export.chosen import check_target, choose, is_video, new_file, regular_times
+from playhead.export.lines import csv_writer
 from playhead.sampling import sample
 from playhead.signal import Signal
 
@@ -201,7 +201,7 @@ def _digits(values: NDArray[Any]) -> list[str]:
 def _write_csv(draft: disk.Draft, table: pa.Table) -> None:
     buffered = io.BufferedWriter(draft, 1 << 20)
     text = io.TextIOWrapper(buffered, "utf-8", newline="")
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv_writer(text)
     writer.writerow(table.column_names)
     for start in range(0, table.num_rows, _ROWS):
         part = table.slice(start, _ROWS)
@@ -215,6 +215,10 @@ def _cells(column: pa.ChunkedArray) -> list[str]:
     missing = column.is_null().to_numpy()
     if pa.types.is_string(column.type):
         return [value or "" for value in column.to_pylist()]
+    if pa.types.is_null(column.type):
+        return [""] * len(column)
+    if pa.types.is_nested(column.type):  # arrays that differ in size, so that no field a number could hold them
+        return ["" if value is None else _json(value) for value in column.to_pylist()]
     if column.null_count:
         column = column.fill_null(False if pa.types.is_boolean(column.type) else pa.scalar(0, column.type))
     texts = _digits(column.to_numpy())

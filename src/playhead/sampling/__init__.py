@@ -17,7 +17,7 @@ around moments are times too: see `window_times`.
 """
 
 from playhead.sampling.rules import NOTHING, RULES
-from playhead.sampling.sample import Sample, Sampled, sample, sample_one
+from playhead.sampling.sample import Sample, Sampled, check_rule, sample, sample_one
 from playhead.sampling.times import offsets_ns, window_times
 
-__all__ = ["NOTHING", "RULES", "Sample", "Sampled", "offsets_ns", "sample", "sample_one", "window_times"]
+__all__ = ["NOTHING", "RULES", "Sample", "Sampled", "check_rule", "offsets_ns", "sample", "sample_one", "window_times"]

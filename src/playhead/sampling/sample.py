@@ -144,7 +144,7 @@ def sample(
         if name not in signals:
             raise NotFound.among("signal", name, names)
     for rule in {default, *chosen.values()}:
-        _check_rule(rule)
+        check_rule(rule)
     tolerances = {name: _as_tolerance(bound) for name, bound in bounds.items()}
     return Sample(signals, as_times(times, signals), chosen, tolerances, _as_end(until))
 
@@ -153,7 +153,7 @@ def sample_one(
     signal: Signal[Any], times: Times, rule: str = "hold", *, tolerance: int | None = None, until: int | None = None
 ) -> Sampled:
     """Sample one signal, and read it at once; see `sample`."""
-    _check_rule(rule)
+    check_rule(rule)
     moments = as_times(times, {"": signal})
     picked = ruling.pick(signal, moments.reshape(-1), rule, _as_tolerance(tolerance), _as_end(until))
     rows = ruling.read(signal, picked, rule)
@@ -184,7 +184,12 @@ def _shaped(rows: NDArray[Any], times: NDArray[np.int64]) -> NDArray[Any]:
     return rows if times.ndim == 1 else rows.reshape(*times.shape, *rows.shape[1:])
 
 
-def _check_rule(rule: Any) -> None:
+def check_rule(rule: Any) -> None:
+    """See that there is such a rule.
+
+    Raises:
+        NotFound: There is not.
+    """
     if rule not in ruling.RULES:
         raise NotFound.among("rule", rule, ruling.RULES)
 

@@ -66,11 +66,14 @@ def window_times(
         offsets: Seconds: a list (`[-0.1, 0]`), or a tuple of start, stop and step (`(0, 1.6, 0.1)`, 16 of them).
 
     Raises:
-        BadKey, BadSlice: They are something else; see `offsets_ns`.
+        BadKey, BadSlice: They are something else, see `offsets_ns`; or a time leaves 64 bits.
     """
     is_single = not keys.are_several(anchors)
     several: Any = [anchors] if is_single else anchors
-    times = as_times(several, {})[..., np.newaxis] + offsets_ns(offsets)
+    moments, distances = as_times(several, {})[..., np.newaxis], offsets_ns(offsets)
+    times: NDArray[np.int64] = moments + distances
+    if ((times < moments) != (distances < 0)).any():
+        raise BadKey(f"a window around {several} leaves the 64 bits of {keys.TIME}")
     return times[0] if is_single else times
 
 
@@ -87,7 +90,10 @@ def offsets_ns(offsets: Sequence[float] | NDArray[Any]) -> NDArray[np.int64]:
     """
     if isinstance(offsets, tuple):
         return _stepped(offsets)
-    seconds = np.asarray(offsets)
+    try:
+        seconds = np.asarray(offsets)
+    except ValueError:
+        seconds = np.empty(0)  # lists of different lengths
     if seconds.ndim != 1 or not seconds.size or seconds.dtype.kind not in "iuf":
         raise BadKey(f"offsets are a list of seconds, or a tuple of start, stop and step in seconds, not {offsets!r}")
     return _as_ns(seconds)

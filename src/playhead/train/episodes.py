@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from playhead import sampling
 from playhead.dataset import Dataset
 from playhead.episode import Episode
-from playhead.errors import Empty
+from playhead.errors import BadName, Empty, NotFound, WrongShape
 from playhead.signal import keys
 from playhead.train.moments import Moments
 from playhead.train.pytorch import Dataset as TorchDataset
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from playhead.train.loader import EpisodeLoader
 
 Windows = Mapping[str, Sequence[float]]
+_EPISODE, _TIME, _MASK, _STALENESS = "episode", "ts_ns", "mask", "staleness"  # what an item holds besides signals
 OPEN_EPISODES = 32  # kept open in each worker, with their decoders
 
 
@@ -48,7 +49,9 @@ class EpisodeDataset(TorchDataset[dict[str, Any]]):
         transform: Applied to each item or batch at the end, in the worker.
 
     Raises:
-        NotFound: An episode lacks one of the signals.
+        NotFound: An episode lacks one of the signals; a rule does not exist, or is for a signal without a window.
+        BadName: A signal or static item is called as what an item holds besides.
+        WrongShape: When a batch is read whose episodes have values of different shapes.
     """
 
     def __init__(
@@ -66,10 +69,21 @@ class EpisodeDataset(TorchDataset[dict[str, Any]]):
     ) -> None:
         if not windows:
             raise Empty("windows name at least one signal: {'camera': [-0.1, 0]}")
+        for name in (*windows, *static):
+            if name in (_EPISODE, _TIME, _MASK, _STALENESS):
+                raise BadName(
+                    f"an item has its own {name!r} besides the signals; give the episodes another name for theirs with "
+                    "dataset.transform(…)"
+                )
         self._dataset = dataset.cached(OPEN_EPISODES)
         self._offsets = {name: sampling.offsets_ns(offsets) for name, offsets in windows.items()}
-        self._rules = {name: (rules or {}).get(name, "hold") for name in self._offsets}
+        self._rules = dict.fromkeys(self._offsets, "hold") | dict(rules or {})
         self._tolerance = tolerance if isinstance(tolerance, Mapping) else dict.fromkeys(self._offsets, tolerance)
+        for name in (*self._rules, *self._tolerance):
+            if name not in self._offsets:
+                raise NotFound.among("window", name, list(self._offsets))
+        for rule in self._rules.values():
+            sampling.check_rule(rule)
         self._static = tuple(static)
         self._transform = transform
         reach = {name: (int(offsets.min()), int(offsets.max())) for name, offsets in self._offsets.items()}
@@ -81,7 +95,7 @@ class EpisodeDataset(TorchDataset[dict[str, Any]]):
 
     def __getitem__(self, key: int | Sequence[int] | NDArray[Any]) -> dict[str, Any]:
         """Give an item, or a batch for a list of positions."""
-        if isinstance(key, (Sequence, np.ndarray)) and np.ndim(key) > 0:
+        if keys.are_several(key):
             found = self._batch(keys.several_positions(key, len(self)))
         else:
             batch = self._batch(np.array([keys.one_position(key, len(self))]))
@@ -117,8 +131,8 @@ class EpisodeDataset(TorchDataset[dict[str, Any]]):
         self, rows: _Rows, chosen: NDArray[np.int64], episode: Episode, number: int, places: NDArray[np.int64]
     ) -> None:
         times = self._moments.times(episode, number, places)
-        rows.put((), "episode", chosen, np.full(len(chosen), number))
-        rows.put((), "ts_ns", chosen, times)
+        rows.put((), _EPISODE, chosen, np.full(len(chosen), number))
+        rows.put((), _TIME, chosen, times)
         last = episode.last_ts
         for name, offsets in self._offsets.items():
             found = sampling.sample_one(
@@ -129,8 +143,8 @@ class EpisodeDataset(TorchDataset[dict[str, Any]]):
                 until=last,
             )
             rows.put((), name, chosen, found.values)
-            rows.put(("mask",), name, chosen, found.mask)
-            rows.put(("staleness",), name, chosen, found.staleness)
+            rows.put((_MASK,), name, chosen, found.mask)
+            rows.put((_STALENESS,), name, chosen, found.staleness)
         static = episode.static
         for name in self._static:
             value = np.empty(len(chosen), object)
@@ -157,7 +171,19 @@ class _Rows:
                 self._arrays[key] = values
                 return
             self._arrays[key] = np.empty((self._count, *values.shape[1:]), values.dtype)
+        self._widen(key, values)
         self._arrays[key][chosen] = values
+
+    def _widen(self, key: tuple[str, ...], values: NDArray[Any]) -> None:
+        """Make room for the values of another episode, which may be of another type."""
+        rows = self._arrays[key]
+        if rows.shape[1:] != values.shape[1:]:
+            raise WrongShape(
+                f"the values of {key[-1]!r} have the shape {rows.shape[2:]} in one episode and {values.shape[2:]} in "
+                "another, so that no batch holds both; make them alike with dataset.transform(…)"
+            )
+        if rows.dtype != values.dtype:
+            self._arrays[key] = rows.astype(np.result_type(rows, values))
 
     def tensors(self) -> dict[str, Any]:
         batch: dict[str, Any] = {}
@@ -171,10 +197,13 @@ class _Rows:
 
 def _tensor(array: NDArray[Any]) -> Any:
     if array.dtype == object:
+        objects = array.tolist()
         try:
-            array = np.array(array.tolist())
+            array = np.array(objects)
         except ValueError:
-            return array.tolist()
+            return objects
+        if array.dtype.kind not in "biuf":
+            return objects  # not as NumPy's text, which numbers among them become, and which forgets a NUL at its end
     if array.dtype.kind not in "biuf":
         return array.tolist()
     return torch.from_numpy(np.require(array, requirements=["C", "W"]))

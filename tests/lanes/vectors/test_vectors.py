@@ -62,6 +62,13 @@ def test_every_kind_comes_back_as_it_was(tmp_path: Path, values: list[Any], arro
     assert signal[-1][1] == 10 * (len(values) - 1)
 
 
+def test_a_series_of_pandas_is_a_vector(tmp_path: Path) -> None:
+    """Was a bug: an error of pandas came through."""
+    pandas = pytest.importorskip("pandas")
+    signal = written(tmp_path / "x.parquet", [pandas.Series([1, 2]), pandas.Series([3, 4])])
+    assert signal.values.tolist() == [[1, 2], [3, 4]]
+
+
 ARRAYS = hnp.arrays(
     st.sampled_from([np.bool_, np.int8, np.uint8, np.int32, np.uint64, np.float16, np.float32, np.float64]),
     hnp.array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=4),

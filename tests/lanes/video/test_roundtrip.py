@@ -51,6 +51,18 @@ def test_depth_comes_back_exactly(paths: Paths, codec: str, size: tuple[int, int
     np.testing.assert_array_equal(signal.values, np.stack(frames))
 
 
+@pytest.mark.parametrize("preset", [None, "veryfast", "medium"])
+@pytest.mark.parametrize("size", [(16, 16), (40, 32), (20, 34), (30, 64), (20, 66)])
+def test_h265_is_exact_where_a_picture_is_no_wider_than_a_unit_of_the_codec(
+    paths: Paths, preset: str | None, size: tuple[int, int]
+) -> None:
+    height, width = size
+    rows, columns = np.mgrid[:height, :width]
+    frames = [(columns * 3 + rows * 2 + i * 7).astype(np.uint8) for i in range(12)]
+    signal = paths.write(frames, codec="h265", preset=preset, pixel_format="gray8", lossless=True)
+    np.testing.assert_array_equal(signal.values, np.stack(frames))
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("axes", [(), (1,)])
 @pytest.mark.parametrize("lossless", [False, True])

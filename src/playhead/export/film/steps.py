@@ -122,7 +122,8 @@ class _Agent:
     def __init__(self, episode: Episode, name: str) -> None:
         self.name = name
         prefix = f"{name}." if name else ""
-        self._rewards = _Track.of(episode, prefix + REWARD)
+        track = _Track.of(episode, prefix + REWARD)
+        self._rewards = track if track and track.signal.values.dtype.kind in "biuf" else None  # words have no sum
         rewards = self._rewards.signal.values if self._rewards else None
         self._all_rewards = rewards
         self._totals = None if rewards is None else np.cumsum(rewards, axis=0, dtype=np.float64)
@@ -173,8 +174,8 @@ class _Agent:
             self._action(stamp),
             reward,
             total,
-            None if terminated is None else bool(terminated),
-            None if truncated is None else bool(truncated),
+            None if terminated is None else bool(np.any(terminated)),
+            None if truncated is None else bool(np.any(truncated)),
         )
 
     def _action(self, stamp: int) -> Any:

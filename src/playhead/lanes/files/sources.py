@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -81,6 +82,10 @@ def file(path: str | os.PathLike[str], member: str | None = None) -> Source:
     except FileNotFoundError:
         hint = f", since the link leads to {os.readlink(path)}, which is not there" if os.path.islink(path) else ""
         raise NotFound(f"there is no file {path} to save{hint}") from None
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise NotFound(f"there is no file {path} to save, since the link leads to itself") from None
     if not stat.S_ISREG(found.st_mode):
         raise WrongType(f"{path} cannot be saved as a file: it is {kind_of(found)}")
     return Source(path, check_member(member if member is not None else os.path.basename(path)), stamp_of(found))
@@ -157,6 +162,10 @@ def _behind_link(root: str, path: str, found: os.stat_result) -> os.stat_result:
         found = os.stat(target)
     except FileNotFoundError:
         raise WrongType(f"{path} is a link to {target}, where nothing is. Leave it out with exclude=") from None
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise WrongType(f"{path} is a link that leads to itself. Leave it out with exclude=") from None
     if not stat.S_ISREG(found.st_mode):
         raise WrongType(
             f"{path} is a link to {target}, {kind_of(found)}; only links to files are followed. "

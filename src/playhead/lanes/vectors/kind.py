@@ -68,7 +68,7 @@ def as_array(value: Any) -> NDArray[Any]:
     """
     if not isinstance(value, (np.ndarray, np.generic)):
         if hasattr(value, "to_numpy"):
-            value = value.to_numpy(zero_copy_only=False)
+            value = np.asarray(value)  # of Arrow, pandas and Polars
         elif isinstance(value, (list, tuple)):
             value = _from_list(value)
         else:

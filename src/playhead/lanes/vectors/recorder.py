@@ -7,6 +7,7 @@ the length of each (u32) and the UTF-8 of all. Everything is little-endian.
 from __future__ import annotations
 
 import struct
+import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -42,13 +43,20 @@ class VectorRecorder(Recorder):
         self._name = name
         self._pending: list[tuple[int, Any]] = []
         self._last = _BEFORE_ALL
+        self._turn = threading.RLock()  # else a thread could come between the check of a time and its sample
         self._type: type | None = None  # of values that need no other check
         self._dtype: np.dtype[Any] | None = None  # of arrays
         self._shape: tuple[int, ...] | None = None
         self.kind: Kind | None = None
 
     def append(self, data: Any, ts_ns: int) -> None:
-        """Take a sample; see `SignalWriter.append`."""
+        """Take a sample; see `SignalWriter.append`. Threads may share a signal."""
+        if self._background.error is not None:
+            self._tape.check()  # before the lock, which in a forked child may be held for ever
+        with self._turn:
+            self._append(data, ts_ns)
+
+    def _append(self, data: Any, ts_ns: int) -> None:
         if type(ts_ns) is int and self._last < ts_ns < _BEHIND_ALL and self._background.error is None:
             if type(data) is self._type and (type(data) is not int or -_BEHIND_ALL <= data < _BEHIND_ALL):
                 self._pending.append((ts_ns, data))

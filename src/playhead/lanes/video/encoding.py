@@ -50,9 +50,10 @@ class Encoding:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        if "av1" in self.codec.lower():
+        codec = str(self.codec).lower()
+        if "av1" in codec:
             raise WrongType(_NO_AV1)
-        self._settle("codec", _choice("codec", self.codec.lower(), CODECS))
+        self._settle("codec", _choice("codec", codec, CODECS))
         self._settle("pixel_format", _choice("pixel_format", self.pixel_format or "rgb24", PIXEL_FORMATS))
         self._settle("lossless", bool(self.lossless) or self.pixel_format == "gray16")
         default = "ultrafast" if self.lossless else _PRESET[self.codec]
@@ -63,7 +64,7 @@ class Encoding:
         _check_number("quality", self.quality, 0, 51)
         _check_number("gop_size", self.gop_size, 1, 1 << 20)
         _check_number("threads", self.threads, 1, 64)
-        if not isinstance(self.fps, (int, float, Fraction)) or not 0 < self.fps < 1e6:
+        if not isinstance(self.fps, (int, float, Fraction)) or not 1e-3 <= self.fps < 1e6:
             raise WrongType(f"fps is a rate in frames a second, not {self.fps!r}")
         self._settle("fps", float(self.fps))
 
@@ -78,6 +79,16 @@ class Encoding:
     def facts(self) -> dict[str, Any]:
         """Give the settings in a form that JSON holds."""
         return dataclasses.asdict(self)
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> Self:
+        """Take what the caller chose by name.
+
+        Raises:
+            WrongType: There is no such setting.
+        """
+        known = {field.name: field.name for field in dataclasses.fields(cls)}
+        return cls(**{_choice("option", name, known): value for name, value in options.items()})
 
     @classmethod
     def from_facts(cls, facts: dict[str, Any]) -> Self:

@@ -139,7 +139,7 @@ class _Line:
 
 
 class VideoRecorder(Recorder):
-    """Takes frames and hands encoded ones to a tape. Appending is for one thread at a time.
+    """Takes frames and hands encoded ones to a tape. Threads may share it.
 
     The caller of `append` pays for one copy of the frame. Where the encoder falls behind, `append` waits: no frame is
     ever dropped. The encoder is made and its thread starts with the first frame.
@@ -154,6 +154,7 @@ class VideoRecorder(Recorder):
         self._check = check
         self._line: _Line | None = None
         self._last: int | None = None
+        self._turn = threading.RLock()  # else a thread could come between the check of a time and its frame
         self._pid = os.getpid()
 
     def append(self, frame: NDArray[Any], ts_ns: int) -> None:
@@ -164,6 +165,10 @@ class VideoRecorder(Recorder):
             WrongShape, WrongType: The frame is not like those before, or cannot be recorded.
         """
         self._refuse_in_child()
+        with self._turn:
+            self._append(frame, ts_ns)
+
+    def _append(self, frame: NDArray[Any], ts_ns: int) -> None:
         line, pixel_format = self._line, str(self.encoding.pixel_format)
         array = check_frame(frame, pixel_format, None if line is None else line.shape)
         stamp = check_stamp(ts_ns, self._last)

@@ -83,7 +83,10 @@ class Joined(Signal[Any]):
         columns = block.reshape(len(block), math.prod(block.shape[1:]))
         if self._fill is None:
             return columns
-        columns = columns.astype(np.result_type(columns.dtype, np.min_scalar_type(self._fill)))
+        kind = np.min_scalar_type(self._fill)
+        if columns.dtype.kind not in "fc" and kind.type(self._fill).item() != self._fill == self._fill:
+            kind = np.result_type(kind, np.float64)  # NumPy looks only at whether it is too large; NaN is no number
+        columns = columns.astype(np.result_type(columns.dtype, kind))
         columns[held < 0] = self._fill
         return columns
 

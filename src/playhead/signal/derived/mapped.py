@@ -96,6 +96,8 @@ def _lengths(values: NDArray[Any]) -> NDArray[np.float64]:
         raise WrongType(f"only vectors and numbers have a norm; these values are {values.dtype}")
     if values.dtype.kind == "c":
         values = np.abs(values)
+    if values.ndim == 1:
+        return np.abs(values.astype(np.float64, copy=False))  # a square could be too large or too small
     rows = values.reshape(len(values), -1).astype(np.float64, copy=False)
     lengths: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     return lengths
