@@ -427,3 +427,12 @@ def test_no_flip_anywhere_gives_a_wrong_byte(victim: Victim, sharded: Victim, ki
     assert refused > 20
     assert right > 20
     assert chosen.rows.dtype == GAMES
+
+
+def test_a_damaged_name_in_the_database_is_damage(victim: Victim) -> None:
+    path = victim.copy()
+    data = (path / "metadata.db").read_bytes()
+    (path / "metadata.db").write_bytes(data.replace(b"indexidx_runs_len", b"indexidx_\xf2uns_len"))
+    with pytest.raises(Damaged, match=r"metadata\.db"):  # SQLite says so in words that are no text
+        Table.open(path)
+    assert verify(path)

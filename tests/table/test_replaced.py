@@ -53,6 +53,16 @@ def test_shards_that_are_not_loaded_yet_are_never_those_of_another(tmp_path: Pat
         table.get_batch([99])
 
 
+def test_runs_are_never_those_of_a_table_that_came_later(tmp_path: Path) -> None:
+    table = Table.build(columns(0), tmp_path / "t")
+    for number in range(1, 6):  # file systems give the inode of a folder that is gone to the next one
+        Table.build(columns(1000 * number, 150), tmp_path / "t", overwrite=True)
+        with pytest.raises(Closed, match="another table"):
+            len(table.runs)
+        with pytest.raises(Closed, match="another table"):
+            table.filter("num_steps > 5")
+
+
 def test_rows_are_never_added_to_another_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Table.build(columns(0), tmp_path / "t")
 

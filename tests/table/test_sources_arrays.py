@@ -231,3 +231,16 @@ def test_failures_come_back_as_they_were() -> None:
         again = contract.Failure.of(error).error()
         assert type(again) is type(error)
         assert str(again) == str(error)
+
+
+def test_a_run_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WrongType, match="a value that its columns do not hold"):
+        Table.build({"x": np.arange(2), "run_id": ["a", "b\ud800"]}, tmp_path / "t")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", [3, "", None])
+def test_a_column_has_a_name(tmp_path: Path, name: Any) -> None:
+    with pytest.raises(WrongType, match="give it a name"):
+        Table.build({"x": np.arange(2), name: np.arange(2)}, tmp_path / "t")
+    assert not list(tmp_path.iterdir())

@@ -360,3 +360,10 @@ def test_forked_readers_share_the_memory(tmp_path: Path) -> None:
     if pid == 0:
         os._exit(0 if table[:].tobytes() == rows.tobytes() and len(table.runs) == 1 else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+@pytest.mark.parametrize("runs", [["a"], [1.5], 1, [2**70]])
+def test_runs_are_chosen_by_whole_numbers(tmp_path: Path, runs: Any) -> None:
+    table = Table.build({"x": np.arange(3)}, tmp_path / "t")
+    with pytest.raises(WrongType, match="by their ids"):
+        table.filter(runs=runs)

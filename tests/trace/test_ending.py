@@ -185,12 +185,11 @@ def test_aborting_takes_back_what_was_given_up_meanwhile(
         assert path.exists()
         if before:
             assert path.read_bytes() != data
-        failed = False
+        failed: list[str] = []  # where the background took the fault, nobody hears of it
         try:
-            with failing_at(at, errno.EIO):
+            with failing_at(at, errno.EIO) as failed:
                 writer.abort()
         except OSError:
-            failed = True
             if before or path.exists():
                 assert len(Trace.open(path)) >= before  # a crash here leaves a trace
             writer.abort()

@@ -73,3 +73,32 @@ def test_a_reader_beside_the_recorder_is_never_wrong(tmp_path: Path, name: str) 
         os.waitpid(pid, 0)
     assert looks > 10
     assert len(grown) > 5
+
+
+@pytest.mark.parametrize("name", ["x.trace", "x.json"])
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_states_of_a_recording_that_another_took_the_place_of_are_forgotten(
+    tmp_path: Path, name: str, is_closed: bool
+) -> None:
+    path = tmp_path / name
+
+    def recorded(given: int) -> TraceWriter:
+        writer = TraceWriter(path, step=follow, bucket=2)
+        for step in range(100):  # at the same times, as those of a simulation are
+            writer.append({"n": given * step}, error=1.0, input=given, ts_ns=step)
+        writer.flush()
+        return writer
+
+    writer = recorded(1)
+    trace = Trace.open(path, follow)
+    assert [trace.seek(step) for step in range(100)] == [{"n": step} for step in range(100)]
+    if is_closed:
+        writer.close()
+        path.unlink()
+    else:
+        writer.abort()
+    with recorded(3):
+        trace.refresh()
+        assert [trace.seek(step) for step in range(100)] == [{"n": 3 * step} for step in range(100)]
+    trace.refresh()
+    assert [trace.seek(step) for step in range(100)] == [{"n": 3 * step} for step in range(100)]

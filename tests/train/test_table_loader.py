@@ -44,6 +44,24 @@ def feeds() -> int:
     return sum(thread.name == "playhead-feed" for thread in threading.enumerate())
 
 
+@pytest.mark.parametrize("size", [2.5, 64.0, "64"])
+def test_a_batch_has_a_whole_number_of_rows(games: Table, size: Any) -> None:
+    with pytest.raises(WrongType, match="whole number"):
+        games.loader(size)
+
+
+@pytest.mark.parametrize("options", WAYS, ids=str)
+def test_columns_without_elements_have_their_shape(tmp_path: Path, options: dict[str, Any]) -> None:
+    data = {"none": np.zeros((10, 0), np.float32), "few": np.zeros((10, 2, 0), np.int8), "x": np.arange(10)}
+    found = Table.build(data, tmp_path / "t")
+    assert found["none"].shape == (10, 0)
+    assert found["few"].shape == (10, 2, 0)
+    batches = list(found.loader(2, **options))
+    assert [tuple(batch["none"].shape) for batch in batches] == [(2, 0)] * 5
+    assert [tuple(batch["few"].shape) for batch in batches] == [(2, 2, 0)] * 5
+    assert sorted(number for batch in batches for number in batch["x"].tolist()) == list(range(10))
+
+
 @pytest.mark.parametrize("options", WAYS, ids=str)
 def test_every_row_comes_once_in_the_order_and_with_its_values(games: Table, options: dict[str, Any]) -> None:
     loader = games.loader(64, seed=3, **options)

@@ -61,6 +61,37 @@ def test_only_rows_with_a_priority_are_drawn() -> None:
     assert set(sampler.sample(1000)[0].tolist()) == {77, 99_999}
 
 
+def test_priorities_that_no_sum_holds_are_refused() -> None:
+    sampler = PrioritizedSampler(5000, alpha=2.0)
+    with pytest.raises(WrongType, match="too large"):
+        sampler.update([0], [1e300])
+    assert len(set(sampler.sample(5000)[0].tolist())) > 4000  # nothing was changed
+    sampler.update(np.arange(5000), 1e154)
+    with pytest.raises(WrongType, match="too large"):
+        sampler.sample(5)
+    sampler.update(np.arange(5000), 1e-161)  # whose squares are hardly numbers
+    assert np.allclose(sampler.sample(10)[1], 1)
+    with pytest.raises(WrongType, match="too large"):
+        PrioritizedSampler(10, alpha=2.0, priority=1e300)
+
+
+@pytest.mark.parametrize("numbers", [[1.5], [True, False], ["1"]])
+def test_numbers_are_integers(games: Table, numbers: list[object]) -> None:
+    with pytest.raises(WrongType, match="integers"):
+        PrioritizedSampler(10).update(numbers, 1.0)
+    with pytest.raises(WrongType, match="integers"):
+        SequenceSampler(games, 2).rows(numbers)
+
+
+def test_a_column_called_mask_is_not_mistaken_for_padding(tmp_path: Path) -> None:
+    data = {"mask": np.arange(30).reshape(10, 3), "x": np.arange(10)}
+    windows = SequenceSampler(Table.build(data, tmp_path / "t"), 2)
+    for columns in (None, ["mask"]):
+        with pytest.raises(WrongType, match="'mask'"):
+            windows.get([0], columns)
+    assert windows.get([3], ["x"])["x"].tolist() == [[3, 4]]
+
+
 def test_draws_are_repeated_and_go_on() -> None:
     one, two = PrioritizedSampler(1000, seed=5), PrioritizedSampler(1000, seed=6)
     one.update([1, 2, 3], [9, 8, 7])

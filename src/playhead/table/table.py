@@ -251,7 +251,8 @@ class Table:
         return self.get_batch(np.array([number]))[0]
 
     def _column(self, name: str) -> NDArray[Any]:
-        values = np.empty(self._length, self.dtype[name])
+        kind = self.dtype[name]
+        values = np.empty((self._length, *kind.shape), kind.base)  # NumPy itself forgets a shape without elements
         for first in range(0, self._length, _SCANNED):  # so that no copy of all columns is made
             places = np.arange(first, min(first + _SCANNED, self._length))
             values[places[0] : places[-1] + 1] = self.get_batch(places)[name]
@@ -278,7 +279,10 @@ class Table:
             view = view._narrowed(repr(where), found)
         if runs is not None:
             found = self._opened.index.runs.spans(before=self._opened.state.runs)
-            wanted = np.unique(np.fromiter(map(operator.index, runs), np.int64))
+            try:
+                wanted = np.unique(np.fromiter(map(operator.index, runs), np.int64))
+            except (TypeError, OverflowError) as error:
+                raise WrongType(f"runs are chosen by their ids, several whole numbers, not {runs!r}") from error
             unknown = np.setdiff1d(wanted, found[:, 0])
             if len(unknown):
                 raise NotFound(f"no run {unknown[0]} in {self.path}; there are {len(found):,}")

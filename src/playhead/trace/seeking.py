@@ -15,8 +15,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
 from playhead.errors import NotFound, OutOfRange, WrongType
 from playhead.lanes.keyframes import tree
 from playhead.lanes.keyframes.contents import Contents
@@ -57,7 +55,7 @@ class Seeker:
         self._known: list[int] = []  # the steps in the cache, in order
         self._size = 0
         self._left = -1  # the keyframe from which the last seek went
-        self._seen = contents.stamps  # of the steps that the cache may know
+        self._history = contents.history  # of the steps that the cache knows
         self._lock = threading.RLock()
         self.calls = 0
 
@@ -87,6 +85,7 @@ class Seeker:
 
     def _nearest(self, step: int) -> tuple[int, bytes, bool]:
         """Give the last known state at or before a step, and whether it is a keyframe."""
+        self.turn_to(self._contents)  # which may have looked at what was recorded since
         keyframe = self._last_kept(step)
         place = bisect_right(self._known, step)
         cached = self._known[place - 1] if place else -1
@@ -221,11 +220,10 @@ class Seeker:
             yield state
 
     def turn_to(self, contents: Contents) -> None:
-        """Go on with what there is now; states of steps that became others are forgotten."""
+        """Go on with what there is now; where steps may have become others, states that were passed are forgotten."""
         with self._lock:
-            stamps = contents.stamps
-            if not np.array_equal(self._seen, stamps[: len(self._seen)]):  # a recording was aborted, and another began
+            if contents is not self._contents or contents.history != self._history:
                 self._cache.clear()
                 self._known.clear()
                 self._size = 0
-            self._contents, self._seen = contents, stamps
+            self._contents, self._history = contents, contents.history

@@ -77,7 +77,8 @@ class Columns:
         packed = self.unpack(buffer, len(rows))
         for column in self.all:
             into = packed[column.name]
-            if column.shape and column.held == column.given:  # as bytes: NumPy would walk the elements of each row
+            if column.shape and column.width and column.held == column.given:
+                # As bytes: NumPy would walk the elements of each row.
                 bare = np.dtype((np.void, column.width))
                 offset = self.row.fields[column.name][1]  # type: ignore[index]
                 into.reshape(len(rows), math.prod(column.shape)).view(bare)[:, 0] = rows.getfield(bare, offset)

@@ -130,6 +130,8 @@ class Course:
         shuffle: bool = True,
     ) -> None:
         rank, world = place_in_job(rank, world)
+        if not isinstance(batch_size, (int, np.integer)):
+            raise WrongType(f"a batch has a whole number of rows, not {batch_size!r}")
         if batch_size < 1 or not 0 <= rank < world:
             raise WrongType(f"a batch has at least one row, and ranks count from 0 to {world - 1}, not {rank}")
         self._table, self._size, self._rank, self._world = table, batch_size, rank, world

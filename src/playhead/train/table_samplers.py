@@ -15,6 +15,8 @@ from playhead.train.table_columns import Columns
 if TYPE_CHECKING:
     from playhead.table import Table
 
+MASK = "mask"
+
 _CHILDREN = 16  # of a node in the tree of sums
 _TOP = 4096  # so many sums, or fewer, are added up and searched at once
 
@@ -44,7 +46,7 @@ class PrioritizedSampler:
         self.alpha, self.beta = alpha, beta
         self._random = np.random.default_rng(seed)
         leaves = np.zeros(-(-self._n // _CHILDREN) * _CHILDREN)
-        leaves[: self._n] = priority**alpha
+        leaves[: self._n] = _powers(np.array(priority, np.float64), alpha)
         self._levels = [leaves]
         while len(self._levels[-1]) > _TOP:
             sums = self._levels[-1].reshape(-1, _CHILDREN).sum(axis=1)
@@ -61,14 +63,17 @@ class PrioritizedSampler:
             Their numbers, and the weights that make up for how they were drawn, the largest of which is 1.
 
         Raises:
-            WrongType: There cannot be so many, or all priorities are 0.
+            WrongType: There cannot be so many, or all priorities are 0, or too large to be added up.
         """
         if not isinstance(count, (int, np.integer)) or count < 0:
             raise WrongType(f"a number of rows is drawn, not {count!r}")
         if count == 0:
             return np.empty(0, np.int64), np.empty(0, np.float32)
-        top = np.cumsum(self._levels[-1])
+        with np.errstate(over="ignore"):
+            top = np.cumsum(self._levels[-1])
         total = float(top[-1])
+        if total == np.inf:
+            raise WrongType("the priorities are too large to be added up: divide them by something")
         if not total > 0:
             raise WrongType("all priorities are 0: no row can be drawn")
         left = (np.arange(count) + self._random.random(count)) * (total / count)
@@ -84,13 +89,13 @@ class PrioritizedSampler:
             at = lines + child
             left -= sums.reshape(-1)[at] - children.reshape(-1)[at]
             nodes = nodes * _CHILDREN + child
-        drawn = self._levels[0][nodes] * (self._n / total)
+        drawn = self._levels[0][nodes] / total * self._n
         weights = drawn ** -(self.beta if beta is None else beta)
         return nodes, (weights / weights.max()).astype(np.float32)
 
     def update(self, numbers: ArrayLike, priorities: ArrayLike) -> None:
         """Set the priorities of rows; of one that is named twice, the last counts."""
-        nodes = np.asarray(numbers, np.int64)
+        nodes = _numbered(numbers, "rows")
         given = np.broadcast_to(np.asarray(priorities, np.float64), nodes.shape)
         if not nodes.size:
             return
@@ -98,10 +103,11 @@ class PrioritizedSampler:
             raise OutOfRange(f"rows are numbered from 0 to {self._n - 1:,}, not {nodes.min()} to {nodes.max()}")
         if not (given >= 0).all() or np.isinf(given).any():
             raise WrongType("priorities are finite and not negative: add a little to what may be 0, and look for NaN")
-        self._levels[0][nodes] = given**self.alpha
+        self._levels[0][nodes] = _powers(given, self.alpha)
         for lower, upper in zip(self._levels, self._levels[1:], strict=False):
             nodes = nodes // _CHILDREN
-            upper[nodes] = lower.reshape(-1, _CHILDREN)[nodes].sum(axis=1)  # anew, so that rounding does not add up
+            with np.errstate(over="ignore"):
+                upper[nodes] = lower.reshape(-1, _CHILDREN)[nodes].sum(axis=1)  # anew, so that rounding does not add up
 
     def state_dict(self) -> dict[str, Any]:
         """Say which priorities there are, and which draws come next."""
@@ -116,6 +122,21 @@ class PrioritizedSampler:
             sums = lower.reshape(-1, _CHILDREN).sum(axis=1)
             upper[: len(sums)] = sums
         self._random.bit_generator.state = state["random"]
+
+
+def _powers(priorities: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):
+        found: NDArray[np.float64] = priorities**alpha
+    if np.isinf(found).any():
+        raise WrongType(f"{priorities.max():g} to the power of {alpha:g} is too large: divide priorities by something")
+    return found
+
+
+def _numbered(given: ArrayLike, what: str) -> NDArray[np.int64]:
+    numbers = np.asarray(given)
+    if numbers.size and numbers.dtype.kind not in "iu":
+        raise WrongType(f"{what} are numbered by integers, not by {numbers.dtype}")
+    return numbers.astype(np.int64, copy=False)
 
 
 class SequenceSampler:
@@ -146,7 +167,7 @@ class SequenceSampler:
 
     def rows(self, windows: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Give the numbers of the rows in windows, one line each, and whether each is one and not padding."""
-        numbers = np.asarray(windows, np.int64).reshape(-1)
+        numbers = _numbered(windows, "windows").reshape(-1)
         if numbers.size and (numbers.min() < 0 or numbers.max() >= len(self)):
             raise OutOfRange(f"windows are numbered from 0 to {len(self) - 1:,}")
         of = np.searchsorted(self._counts, numbers, "right")
@@ -157,12 +178,20 @@ class SequenceSampler:
         return np.minimum(found, last), found <= last
 
     def get(self, windows: ArrayLike, columns: Sequence[str] | None = None) -> dict[str, NDArray[Any]]:
-        """Give windows as arrays, [window, row, …] for each column, and their `mask`."""
+        """Give windows as arrays, [window, row, …] for each column, and their `mask`.
+
+        Raises:
+            WrongType: A column is called `mask` itself.
+        """
+        wanted = Columns(self._table.dtype, columns, for_torch=False)
+        if any(column.name == MASK for column in wanted.all):
+            raise WrongType(
+                f"the column {MASK!r} has the name under which windows tell their padding: name other columns=, and "
+                "take this one by table.get_batch, of the numbers that rows() gives"
+            )
         rows, mask = self.rows(windows)
-        packed = Columns(self._table.dtype, columns, for_torch=False).pack(self._table.get_batch(rows.reshape(-1)))
-        return {name: values.reshape(*rows.shape, *values.shape[1:]) for name, values in packed.items()} | {
-            "mask": mask
-        }
+        packed = wanted.pack(self._table.get_batch(rows.reshape(-1)))
+        return {name: values.reshape(*rows.shape, *values.shape[1:]) for name, values in packed.items()} | {MASK: mask}
 
     def batches(
         self, batch_size: int, *, seed: int | None = 0, epoch: int = 0, start: int = 0, drop_last: bool = False

@@ -159,7 +159,7 @@ def _parted(columns: dict[str, Any], count: int) -> Iterator[dict[str, Any]]:
         yield columns
         return
     each = [
-        list(values.reshape(count, -1, *values.shape[1:]))
+        list(values.reshape(count, len(values) // count, *values.shape[1:]))
         if isinstance(values, np.ndarray)
         else values.unflatten(0, (count, values.shape[0] // count)).unbind(0)
         for values in columns.values()

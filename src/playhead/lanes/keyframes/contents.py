@@ -41,12 +41,14 @@ class Contents(ABC):
         stamps: The time of each step.
         errors: The error of each; NaN where there was none.
         keyframes: The steps of which the state is kept, in order.
+        history: As long as it is equal, steps were only added; else those that were there may have become others.
     """
 
     facts: dict[str, Any]
     stamps: NDArray[np.int64]
     errors: NDArray[np.float64]
     keyframes: NDArray[np.int64]
+    history: object = None
     _marks: Marks | None = None  # made of the errors, where nobody knows them
 
     @property

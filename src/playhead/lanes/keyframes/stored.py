@@ -107,6 +107,7 @@ class StoredContents(Contents):
         self.errors = np.concatenate([errors for _, errors in parts] or [np.empty(0, np.float64)])
         self.keyframes = np.array(sorted(step for step in kept if step < self.length), np.int64)
         self._marks = sealed.marks if sealed is not None and self.length == self._base else None
+        self.history = sealed, None if taped is None else taped.recording
 
     def compressed(self, step: int) -> tuple[bytes, bytes]:
         """Give the compressed state of a keyframe, unchecked, and its hash.

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from playhead import strictjson
+from playhead import disk, strictjson
 from playhead.errors import Damaged, NotFound
 from playhead.journal import JournalReader
 from playhead.journal.segment import Position
@@ -39,12 +39,14 @@ class Taped:
         base: The step with which the tape begins; those before are in the file.
         states: The position of each state on the tape, by step.
         dropped: Steps whose states are no keyframes any more.
+        recording: Another one for each tape that is read.
     """
 
     def __init__(self, target: Path) -> None:
         self._folder = tape_of(target)
         self._reader: JournalReader | None = None
-        self._inode = 0  # of the folder that is read: another recording has another one
+        self._held: disk.HeldFolder | None = None  # the folder that is read: another recording has another one
+        self.recording = object()
         self._forget()
 
     def _forget(self) -> None:
@@ -68,14 +70,15 @@ class Taped:
             Damaged: It has a hole.
         """
         try:
-            inode = self._folder.stat().st_ino
-            if self._reader is None or inode != self._inode:
+            if self._reader is None or self._held is None or not self._held.is_there():
+                held = disk.HeldFolder(self._folder)
                 self.close()
                 self._forget()
-                self._reader, self._inode = JournalReader(self._folder, strict=True), inode
+                self._reader, self._held = JournalReader(self._folder, strict=True), held
+                self.recording = object()
             for record in self._reader.poll():
                 self._take_checked(record.position, record.payload)
-        except (NotFound, FileNotFoundError):  # nobody records, or it was sealed between two looks
+        except (NotFound, FileNotFoundError, NotADirectoryError):  # nobody records, or it was sealed between two looks
             return False
         return True
 

@@ -100,7 +100,8 @@ def columns_of(source: Any, name: str = "values") -> dict[str, Any]:
     """Take a structured array, a plain one, an Arrow table, or a mapping of arrays and `.npy` files.
 
     Raises:
-        WrongType: There are objects of Python in it; what Arrow has besides numbers is only left out.
+        WrongType: There are objects of Python in it, which in an Arrow table are only left out; or a column has no
+            name.
     """
     if isinstance(source, np.ndarray):
         found: dict[str, Any] = dict(_columns_of(name, source))
@@ -112,6 +113,8 @@ def columns_of(source: Any, name: str = "values") -> dict[str, Any]:
     else:
         return arrow.columns(source)
     for column, array in found.items():
+        if not isinstance(column, str) or not column:
+            raise WrongType(f"columns are called by texts, not by {column!r}; give it a name")
         if isinstance(array, np.ndarray) and array.dtype.hasobject and column not in GROUPS:
             raise WrongType(
                 f"{column} holds objects of Python, which no table does; make numbers of them, or leave it out"
