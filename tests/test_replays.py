@@ -193,12 +193,15 @@ def test_a_ref_leads_to_the_row_and_to_the_step(store: playhead.Store) -> None:
         store.step_of("h5://run_a/frames/35")
     with pytest.raises(NotFound, match="run_x"):
         store.step_of("h5://run_x/frames/0")
+    with pytest.raises(NotFound, match="no step 9223372036854775808 in run_a: there are 35"):
+        store.step_of(f"h5://run_a/frames/{1 << 63}")  # which SQLite has no number for
     recent = store.recent_steps("run_a", 3)
     assert [step["action"] for step in recent] == [2, 3, 4]
     assert [step["observation"][0] for step in recent] == [32, 33, 34]
     assert [step["frame"] is None for step in recent] == [False, True, False]
     assert "frame" not in store.recent_steps("run_a", 2, arrays=False)[0]
     assert store.recent_steps(store.runs["run_a"], 0) == []
+    assert len(store.recent_steps("run_a", 1 << 70, arrays=False)) == 35
 
 
 def test_going_on_with_a_run_appends(store: playhead.Store) -> None:

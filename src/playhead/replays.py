@@ -24,7 +24,7 @@ from playhead.ref import ROW, FrameRef, not_an_address
 from playhead.replay import FrameResolver, ReplayEpisode
 from playhead.tape import Crew
 
-_MOST_INTEGER = (1 << 63) - 1  # of SQLite; a larger one lies there as text
+_MOST_INTEGER = (1 << 63) - 1  # of SQLite; a larger one lies there as text, and no reel has so many steps
 
 
 def new_reel(
@@ -133,7 +133,7 @@ def step_of(home: Home, ref: str) -> dict[str, Any]:
     """
     found = checked(ref)
     with home.database.read() as connection:
-        row = catalog_replay.step_at(connection, found.run_id, found.index)
+        row = catalog_replay.step_at(connection, found.run_id, min(found.index, _MOST_INTEGER))
         if row is None:
             known = catalog_replay.reel(connection, found.run_id)
             if known is None:
@@ -159,7 +159,7 @@ def recent_steps(home: Home, run: int, number: int, resolver: FrameResolver | No
     if not isinstance(number, int) or number < 0:
         raise WrongType(f"the number of steps is a whole number, not {number!r}")
     with home.database.read() as connection:
-        steps = _spelled(catalog_replay.recent_steps(connection, run, number))
+        steps = _spelled(catalog_replay.recent_steps(connection, run, min(number, _MOST_INTEGER)))
     if resolver is not None:
         for name, ref in (("frame", "frame_ref"), ("observation", "obs_ref")):
             found = iter(resolver.resolve_batch([step[ref] for step in steps if step[ref] is not None]))

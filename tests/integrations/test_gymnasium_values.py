@@ -40,6 +40,13 @@ def cyclic() -> dict[str, Any]:
     return info
 
 
+def family(children: int) -> dict[str, Any]:
+    """Give an info in which everybody knows everybody."""
+    root: dict[str, Any] = {"children": []}
+    root["children"] += [{"parent": root, "number": number} for number in range(children)]
+    return {"family": root, "n": 1}
+
+
 @pytest.mark.parametrize(
     ("info", "kept"),
     [
@@ -79,6 +86,7 @@ def test_nan_in_an_info_is_nan(store: playhead.Store) -> None:
     [
         {"rude": Rude(), "n": 1},
         cyclic(),
+        family(30),  # which would be walked over billions of times
         {"huge": np.zeros(1_000_000), "n": 1},
         {"long": ["x" * 100] * 2000, "n": 1},
         {"many": {str(i): "x" * 50 for i in range(5000)}, "n": 1},

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from ale_py.vector_env import AtariVectorEnv
 from gymnasium import spaces
-from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv, VectorWrapper
 from gymnasium.wrappers import FrameStackObservation, TimeLimit
 
 import playhead
@@ -266,6 +266,51 @@ def test_a_wrong_observation_of_one_loses_nothing_of_the_others(store: playhead.
     found = by_reel(run)
     assert [(found[i][0].length, found[i][0].how) for i in range(3)] == [(1, "closed"), (1, "error"), (1, "closed")]
     assert [found[i][0].static["seed"] for i in range(3)] == [9, 9, 9]
+
+
+class Counts(gymnasium.Env[Any, Any]):
+    """Shows how many observations it gave; episodes have two steps."""
+
+    observation_space, action_space = spaces.Discrete(100), spaces.Discrete(2)
+
+    def __init__(self) -> None:
+        self.given = -1
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[int, dict[str, Any]]:
+        self.taken, self.given = 0, self.given + 1
+        return self.given, {}
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        self.taken, self.given = self.taken + 1, self.given + 1
+        return self.given, 1.0, self.taken == 2, False, {}
+
+
+class Unpaid(VectorWrapper[Any, Any, Any, Any, Any]):
+    """Gives no reward for the second step."""
+
+    steps = 0
+
+    def step(self, actions: Any) -> Any:
+        self.steps += 1
+        observations, rewards, *rest = self.env.step(actions)
+        return observations, np.array([None], object) if self.steps == 2 else rewards, *rest
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_an_episode_behind_a_last_step_without_a_reward_begins_as_it_did(
+    store: playhead.Store, mode: AutoresetMode
+) -> None:
+    with store.run("counts", "unpaid", environment=False) as run:
+        envs = VectorRecorder(Unpaid(SyncVectorEnv([Counts], autoreset_mode=mode)), run)
+        envs.reset()
+        envs.step(np.zeros(1, np.int64))
+        with pytest.raises(WrongType, match="recorded as NaN"):
+            envs.step(np.zeros(1, np.int64))
+        for _ in range(3):
+            envs.step(np.zeros(1, np.int64))
+        envs.close()
+    assert [episode["observation"].values.tolist() for episode in run.episodes][:2] == [[0, 1], [3, 4]]
+    assert "without_reset" not in run.episodes[1].static
 
 
 def test_a_vector_environment_that_does_not_say_how_it_resets_is_refused(store: playhead.Store) -> None:

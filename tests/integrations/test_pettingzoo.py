@@ -141,6 +141,38 @@ def test_a_reset_or_an_error_in_the_midst_ends_the_episode(store: playhead.Store
     assert first.final["observation.cid"].tolist() == [12, 12, 12]
 
 
+class Blackboard(Meeting):
+    """Writes what agents see into the same memory at every step."""
+
+    def __init__(self, plan: list[dict[str, str]]) -> None:
+        super().__init__(plan)
+        self.boards = {
+            agent: np.zeros(self.observation_space(agent).shape, np.float32) for agent in self.possible_agents
+        }
+
+    def seen(self, agent: str) -> np.ndarray:
+        for name, board in self.boards.items():
+            board[:] = super().seen(name)
+        return self.boards[agent]
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_what_agents_saw_is_kept_as_they_saw_it(store: playhead.Store, ends: bool) -> None:
+    with store.run("meeting", "blackboard") as run:
+        env = ParallelRecorder(Blackboard(GOING), run)
+        seen, _ = env.reset()
+        for _ in range(4 if ends else 3):
+            for array in seen.values():
+                np.negative(array, out=array)  # as who normalises in place
+            seen, *_ = env.step(dict.fromkeys(env.agents, 0))
+        env.reset()
+        env.close()
+    (episode,) = run.episodes
+    assert episode["ann.observation"].values[:, 0].tolist() == [0, 10, 20, 30][: 4 if ends else 3]
+    last = {name: value[0] for name, value in episode.final.items()}
+    assert last == {"observation.ann": 40 if ends else 30, "observation.bob": 21, "observation.cid": 32}
+
+
 def test_the_environment_does_what_it_did_without_the_recorder(store: playhead.Store) -> None:
     from mpe2 import simple_tag_v3
 
@@ -326,6 +358,47 @@ def test_turns_that_wait_are_recorded_when_the_environment_raises(store: playhea
     assert broken.static["error"]["message"] == "the table broke"
 
 
+class Ledger(Table):
+    """Tells what is seen, and the number of the turn, in the same memory at every turn."""
+
+    def __init__(self, order: list[str]) -> None:
+        super().__init__(order)
+        self.page = np.zeros(2, np.float32)
+        self.note = {"turn": 0}
+
+    def observation_space(self, agent: str) -> spaces.Space:
+        return spaces.Box(-1000, 1000, (2,), np.float32)
+
+    def reset(self, seed: int | None = None, options: Any = None) -> None:
+        super().reset(seed, options)
+        self.infos = dict.fromkeys(self.agents, self.note)
+
+    def observe(self, agent: str) -> np.ndarray:
+        self.page[:] = self.now
+        return self.page
+
+    def step(self, action: int) -> None:
+        super().step(action)
+        self.note["turn"] = self.now
+        self.terminations["ann"] = self.now > 2
+
+
+def test_what_was_seen_and_told_in_turn_is_kept_as_it_was(store: playhead.Store) -> None:
+    with store.run("table", "ledger") as run:
+        env = AECRecorder(Ledger(["dealer", "ann", "bob", "ann", "bob", "bob"]), run)
+        env.reset()
+        for number in range(5):
+            seen, *_ = env.last()
+            seen *= -1
+            env.step(number)
+        env.close()
+    (episode,) = run.episodes
+    assert episode["bob.observation"].values[:, 0].tolist() == [2, 4]
+    assert episode.final["observation.ann"][0] == 3
+    told = dict(zip(episode.steps["step"].tolist(), (info["turn"] for info in episode.infos), strict=True))
+    assert (told[1], told[2]) == (3, 4)
+
+
 def test_an_agent_that_waits_for_ever_holds_nobody_back(store: playhead.Store) -> None:
     order = ["dealer", *["ann", "bob"] * 400, "dealer", "ann", "ann"]
     with store.run("table", "long") as run:
@@ -382,6 +455,34 @@ def test_what_agents_saw_last_is_found_by_their_names(names: tuple[Any, Any], st
     for place, name in enumerate(names):
         assert episode.final[f"observation.{name}"].tolist() == [20 + place] * 2
         assert episode.transition(2 + place).next_observation.tolist() == [20 + place] * 2
+
+
+def test_an_episode_ends_also_where_one_agent_saw_nothing_of_its_space(store: playhead.Store) -> None:
+    class Blinded(Meeting):
+        def seen(self, agent: str) -> np.ndarray:
+            return np.zeros(7, np.float32) if agent == "bob" and self.now == 2 else super().seen(agent)
+
+    with store.run("meeting", "blinded") as run:
+        env = ParallelRecorder(Blinded(GOING), run)
+        with pytest.raises(playhead.WrongShape, match=r"observations\.bob has the shape \[7\]"):
+            play(env)
+        env.close()
+    (episode,) = run.episodes
+    assert (episode.how, episode.length) == ("truncated", 8)
+    assert sorted(episode.final) == ["observation.ann", "observation.cid"]
+
+
+def test_what_an_agent_saw_that_never_acted_is_found_by_its_name(store: playhead.Store) -> None:
+    class Late(Meeting):
+        possible_agents: ClassVar = ["ann", "späte.r"]
+
+    with store.run("late", "named") as run:
+        env = ParallelRecorder(Late([{"ann": ""}, {"ann": "", "späte.r": ""}]), run)
+        env.reset()
+        env.step({"ann": 0})
+        env.close()
+    (episode,) = run.episodes
+    assert episode.final["observation.späte.r"].tolist() == [11, 11]
 
 
 @pytest.mark.parametrize("names", [("", "z"), (0, "0")])

@@ -88,3 +88,13 @@ def test_a_text_that_was_seen_last_is_a_text(store: playhead.Store) -> None:
     step = run.episodes[0].transition(0)
     assert step[:4] == ("née", "un", 1.0, "deux")
     assert (type(step.observation), type(step.next_observation)) == (str, str)
+
+
+@pytest.mark.parametrize("step", [1.5, True, "0", None])
+def test_a_step_is_named_by_a_whole_number(store: playhead.Store, step: Any) -> None:
+    """Was a bug: a fraction made an address that nobody can read."""
+    episode = recorded(store, [({"observations": seen(n)}, None) for n in range(3)])
+    for ask in (episode.transition, lambda step: episode.ref("observation", step)):
+        with pytest.raises(playhead.BadKey, match="whole number"):
+            ask(step)
+    assert episode.ref("observation", np.int64(2)) == "h5://r/observations/2"

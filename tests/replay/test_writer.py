@@ -317,6 +317,7 @@ def test_a_step_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
             (frame(2), observed(2), 1 << 40, 0.0),
             (frame(2), observed(2), 0, None),
             (frame(2), observed(2), 0, "much"),
+            (frame(2), observed(2), 0, 10**5000),
         ]
         for step in refused:
             with pytest.raises((WrongShape, WrongType)):

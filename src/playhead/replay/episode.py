@@ -25,6 +25,7 @@ from playhead.replay.resimulated import Resimulation
 from playhead.replay.signals import ReelSignal, texts
 from playhead.replay.stacks import final_stack
 from playhead.signal import ArraySignal, Signal
+from playhead.signal.keys import INDEX, as_integer
 from playhead.simulators.spaces import part_of
 
 # What a person calls one sample of an array.
@@ -176,13 +177,19 @@ class ReplayEpisode(Episode):
 
         Where several agents acted, `observation.{agent}`, and its parts `observation.{agent}.camera`.
         """
-        agents = {part_of(agent): agent for agent in self._reel.agents}
+        agents = {part_of(agent): agent for agent in (*self._agents_told_of(), *self._reel.agents)}
         found: dict[str, Any] = {}
         for name, value in self._finals().items():
             head, *parts = name.split(".", 2)
             spelled = ".".join([head, *(agents.get(part, part) for part in parts[:1]), *parts[1:]])
             found[name if spelled in found else spelled] = value
         return found
+
+    def _agents_told_of(self) -> list[str]:
+        """List the agents that the facts name: one may see, and never act."""
+        facts = self._reel.facts | (self._span.facts or {})
+        told = [facts.get(name) for name in ("agents", "late_agents")]
+        return [agent for agents in told if isinstance(agents, Mapping) for agent in agents]
 
     def _finals(self) -> dict[str, Any]:
         """Give what was seen after the last step, agents spelled as arrays are."""
@@ -210,8 +217,7 @@ class ReplayEpisode(Episode):
         """Give the address of a sample: `h5://run_id/frames/1523`."""
         from playhead.ref import make_frame_ref
 
-        if not 0 <= step < self.length:
-            raise OutOfRange(f"no step {step} in {self.id}: it has {self.length}")
+        step = self._checked(step)
         names = {signal_name(name): name for name in self._reel.kinds}
         if signal not in names:
             raise NotFound.among("signal", signal, sorted(names))
@@ -223,8 +229,7 @@ class ReplayEpisode(Episode):
         What was not recorded is None: an observation or action that the step has none of, and what was seen after the
         last step where nobody noted it. Where several agents act, s′ is what the same agent saw at its next step.
         """
-        if not 0 <= step < self.length:
-            raise OutOfRange(f"no step {step} in {self.id}: it has {self.length}")
+        step = self._checked(step)
         row, signals = self.steps[step], self._made_signals()
         later = np.flatnonzero(self.steps["agent"][step + 1 :] == row["agent"])
         is_last = not len(later)
@@ -236,6 +241,12 @@ class ReplayEpisode(Episode):
             bool(row["flags"] & TERMINATED),
             bool(row["flags"] & TRUNCATED),
         )
+
+    def _checked(self, step: int) -> int:
+        step = as_integer(step, INDEX)
+        if not 0 <= step < self.length:
+            raise OutOfRange(f"no step {step} in {self.id}: it has {self.length}")
+        return step
 
     def _seen_last(self, agent: int) -> Any:
         """Give what an agent saw after its last step; None where that is not known."""

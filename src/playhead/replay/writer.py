@@ -228,5 +228,7 @@ def _scalar(value: Any) -> Any:
 def _number(reward: Any) -> float:
     try:
         return float(reward)
+    except OverflowError as error:  # its digits may be more than Python writes
+        raise WrongType(f"a reward is a number of 64 bits: {error}") from error
     except (TypeError, ValueError) as error:
         raise WrongType(f"a reward is a number, not {reward!r}: {error}") from error

@@ -15,6 +15,7 @@ from playhead import strictjson
 
 MOST_BYTES = 64 << 10
 _DEEPEST = 20
+_LEAST = 2  # bytes of a value, with the one that parts it from the next
 _SHORT = 200
 _MOST_BITS = 14_000  # of an integer; Python writes 4,300 digits, and no more
 
@@ -54,7 +55,7 @@ def pack_with_care(info: Any) -> bytes:
     """Give any info as JSON."""
     if not isinstance(info, Mapping):
         info = {"info": info}
-    kept = {strictjson.plain(str(key)): _kept(value, 0) for key, value in info.items()}
+    kept = {strictjson.plain(str(key)): _kept_or_shortened(value) for key, value in info.items()}
     data = strictjson.encode(kept)
     if len(data) <= MOST_BYTES:
         return data
@@ -74,23 +75,51 @@ def _shortened(value: Any) -> str:
     return str(strictjson.plain(_short.repr_instance(value, 1)))
 
 
-def _kept(value: Any, depth: int) -> Any:
+class _TooLong(Exception):
+    """A value takes more bytes than there is room for, as one may that holds itself."""
+
+
+class _Room:
+    """The bytes that are left for the parts of a value."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = MOST_BYTES
+
+    def take(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            raise _TooLong
+
+
+def _kept_or_shortened(value: Any) -> Any:
+    try:
+        return _kept(value, 0, _Room())
+    except _TooLong:
+        return _shortened(value)
+
+
+def _kept(value: Any, depth: int, room: _Room) -> Any:
+    room.take(_LEAST)
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         digits = hex(value)
         return digits if len(digits) <= _SHORT else f"{digits[: _SHORT // 2]}...{digits[-_SHORT // 2 :]}"
     if value is None or isinstance(value, (bool, int, float, str)):
         return strictjson.plain(value)
     if depth == _DEEPEST or _bytes_of(value) > MOST_BYTES:
-        return _shortened(value)
+        text = _shortened(value)
+        room.take(len(text))
+        return text
     if isinstance(value, np.generic) or (hasattr(value, "tolist") and hasattr(value, "dtype")):
         found = value.tolist()
-        return _kept(found, depth + 1) if type(found) is not type(value) else strictjson.plain(value)
+        return _kept(found, depth + 1, room) if type(found) is not type(value) else strictjson.plain(value)
     if isinstance(value, Mapping):
-        return {strictjson.plain(str(key)): _kept(item, depth + 1) for key, item in value.items()}
+        return {strictjson.plain(str(key)): _kept(item, depth + 1, room) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [_kept(item, depth + 1) for item in value]
+        return [_kept(item, depth + 1, room) for item in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _kept(getattr(value, field.name), depth + 1) for field in dataclasses.fields(value)}
+        return {field.name: _kept(getattr(value, field.name), depth + 1, room) for field in dataclasses.fields(value)}
     return strictjson.plain(os.fspath(value)) if isinstance(value, os.PathLike) else _shortened(value)
 
 

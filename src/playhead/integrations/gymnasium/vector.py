@@ -229,8 +229,10 @@ class VectorRecorder(VectorWrapper[Any, Any, Any, Any, Any]):
         if is_reset:
             track.reset(now, observation, facts_of_reset(self._packer, None, None, info))
         elif self._mode == _SAME_STEP and (outcome[1] or outcome[2]):
-            track.step(stamp, final, *outcome, last, can_look=False)
-            track.reset(now, observation, facts_of_reset(self._packer, None, None, info))
+            try:
+                track.step(stamp, final, *outcome, last, can_look=False)
+            finally:  # also where that step cannot be recorded: the next one begins an episode
+                track.reset(now, observation, facts_of_reset(self._packer, None, None, info))
         else:
             track.step(stamp, observation, *outcome, info)
 

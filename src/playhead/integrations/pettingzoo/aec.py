@@ -14,7 +14,7 @@ from typing import Any
 from pettingzoo.utils.wrappers import BaseWrapper
 
 from playhead.integrations.pettingzoo.recorder import TroupeRecorder
-from playhead.integrations.pettingzoo.troupe import ending
+from playhead.integrations.pettingzoo.troupe import ending, kept
 
 _NOTHING = object()
 _MOST_WAITING = 256  # turns behind one whose outcome is not known
@@ -69,7 +69,7 @@ class AECRecorder(TroupeRecorder, BaseWrapper):  # type: ignore[misc]
     def observe(self, agent: Any) -> Any:
         """Give what an agent sees."""
         seen = self.env.observe(agent)
-        self._observed = agent, seen
+        self._observed = agent, kept(seen)
         return seen
 
     def step(self, action: Any) -> None:
@@ -108,7 +108,7 @@ class AECRecorder(TroupeRecorder, BaseWrapper):  # type: ignore[misc]
         self._conclude(agent, (reward, terminated, truncated), info)
         if (terminated or truncated) and agent not in self._ended:
             self._ended[agent] = terminated, truncated
-            self._finals[agent] = self.env.observe(agent)
+            self._finals[agent] = kept(self.env.observe(agent))
         self._record()
 
     def _conclude(self, agent: Any, outcome: tuple[Any, Any, Any], info: Any) -> None:
@@ -118,7 +118,7 @@ class AECRecorder(TroupeRecorder, BaseWrapper):  # type: ignore[misc]
             self._turns.append(turn)
         for turn in self._turns:
             if turn.agent == agent and turn.outcome is None:
-                turn.outcome, turn.info = outcome, info
+                turn.outcome, turn.info = outcome, kept(info)
 
     def _let_pass(self) -> None:
         """Hold nobody's rows back for one that may wait for ever."""

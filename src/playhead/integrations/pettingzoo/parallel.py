@@ -7,7 +7,7 @@ from typing import Any
 from pettingzoo.utils.wrappers import BaseParallelWrapper
 
 from playhead.integrations.pettingzoo.recorder import TroupeRecorder
-from playhead.integrations.pettingzoo.troupe import ending
+from playhead.integrations.pettingzoo.troupe import ending, kept
 
 
 class ParallelRecorder(TroupeRecorder, BaseParallelWrapper):  # type: ignore[misc]
@@ -38,7 +38,7 @@ class ParallelRecorder(TroupeRecorder, BaseParallelWrapper):  # type: ignore[mis
         observations, infos = self.env.reset(seed=seed, options=options)
         self._finish("reset")
         self._begin()
-        self._seen = dict(observations)
+        self._seen = {agent: kept(seen) for agent, seen in observations.items()}
         self._troupe.reset(observations, seed, given)
         return observations, infos
 
@@ -65,8 +65,8 @@ class ParallelRecorder(TroupeRecorder, BaseParallelWrapper):  # type: ignore[mis
             if any(flags):
                 self._ended[agent] = flags
                 if agent in observations:
-                    self._finals[agent] = observations[agent]
-        self._seen = {agent: seen for agent, seen in observations.items() if agent not in self._ended}
+                    self._finals[agent] = kept(observations[agent])
+        self._seen = {agent: kept(seen) for agent, seen in observations.items() if agent not in self._ended}
         if not self.env.agents:
             self._finish(ending(self._ended.values()))
             self._seen = {}

@@ -10,10 +10,11 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 from gymnasium import spaces
 
 from playhead import clock, strictjson
-from playhead.errors import WrongType
+from playhead.errors import PlayheadError, WrongShape, WrongType
 from playhead.integrations.gymnasium.cells import Cells
 from playhead.integrations.gymnasium.frames import Pictures
 from playhead.integrations.gymnasium.infos import Packer
@@ -224,17 +225,29 @@ class Troupe:
             how: As `ReelWriter.end` has it.
             finals: What agents saw last.
             facts: What is known at the end.
+
+        Raises:
+            WrongShape, WrongType: Something that was seen is not of its agent's space. All else is recorded.
         """
         if not self._is_begun or self.reel is None:
             return
         self._is_begun = False
         seen: dict[str, Any] = {}
+        wrong: PlayheadError | None = None
         for agent, observation in (finals or {}).items():
-            role = self.role(agent)
-            role.last.keep({role.name: observation}, seen)
+            own: dict[str, Any] = {}
+            try:
+                role = self.role(agent)
+                role.last.keep({role.name: observation}, own)
+            except (WrongShape, WrongType) as error:  # the episode has ended none the less
+                wrong = wrong or error
+            else:
+                seen |= own
         late = {role.name: role.facts for role in self._roles.values() if role.name not in self._told}
         more = {"late_agents": late} if late else {}
         self.reel.end(how, seen, {**(facts or {}), **more}, ts_ns=self.stamp())
+        if wrong is not None:
+            raise wrong
 
     def fail(self, error: BaseException) -> None:
         """Take note that the environment raised an error: its episode ends."""
@@ -246,6 +259,15 @@ class Troupe:
         self.end("closed")
         if self.reel is not None:
             self.reel.close()
+
+
+def kept(value: Any) -> Any:
+    """Give what an agent saw, or was told, as it is now: the environment and its caller may go on to write into it."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, Mapping):
+        return {key: kept(part) for key, part in value.items()}
+    return tuple(map(kept, value)) if type(value) in (tuple, list) else value
 
 
 def ending(outcomes: Iterable[tuple[Any, Any]]) -> str:

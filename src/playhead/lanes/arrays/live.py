@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead import strictjson
+from playhead import disk, strictjson
 from playhead.errors import Damaged, NotFound
 from playhead.journal import Damage, JournalReader, Position
 from playhead.journal.segment import path_of
@@ -183,17 +182,14 @@ class Following:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._reader = JournalReader(folder)
-        self._fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)  # so that nobody else gets its inode
+        self._held = disk.HeldFolder(folder)
         self._parts: dict[int, LivePart] = {}
         self._broken: list[tuple[int, Damaged]] = []
 
     @property
     def is_gone(self) -> bool:
         """Whether the journal was removed, and perhaps another begun in its place."""
-        try:
-            return not os.path.samestat(os.stat(self._folder), os.fstat(self._fd))
-        except FileNotFoundError:
-            return True
+        return not self._held.is_there()
 
     def poll(self) -> list[LivePart]:
         """Read what is new; give a part for each segment that holds anything."""
@@ -234,12 +230,10 @@ class Following:
     def close(self) -> None:
         """Give the files back. Closing twice is fine."""
         self._reader.close()
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        self._held.close()
 
     def __del__(self) -> None:
-        if getattr(self, "_fd", -1) >= 0:
+        if hasattr(self, "_held"):  # else there was no journal
             self.close()
 
 
