@@ -185,6 +185,18 @@ def test_ls_shows_the_last_ones(made: Path) -> None:
     assert "and 2 episodes before them" in invoke("episode", "ls", "teleop", "--limit", "2", store=made).stderr
 
 
+@pytest.mark.parametrize("created", ["yesterday", 10**30, 10**23, None])
+def test_a_beginning_that_no_clock_shows_is_left_out(tmp_path: Path, created: object) -> None:
+    """Was a bug: a traceback."""
+    with LocalDatasetWriter(tmp_path).new_episode() as episode:
+        episode.append("x", 1.0, 0)
+    meta = LocalDataset(tmp_path)[0].meta | {"created_ts_ns": created}
+    (Path(meta["path"]) / "meta.json").write_text(json.dumps(meta))
+    assert answer("episode", "ls", str(tmp_path))[0]["created_ts_ns"] is None
+    for command in (["ls", str(tmp_path)], ["show", f"{tmp_path}/0"]):
+        assert meta["uid"][:8] in invoke("episode", *command).stdout
+
+
 def test_ls_lists_what_is_damaged_or_being_recorded(path: Path) -> None:
     first = path / "episodes" / "teleop" / "000000000000" / "000000000000"
     (first / "meta.json").write_text("{")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -152,6 +153,35 @@ def test_a_reader_that_goes_away_is_no_error(made: Path) -> None:
     command = f"{sys.executable} -m playhead sql '{many}' | head -n 1"
     done = subprocess.run(command, shell=True, env=environment(made), capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.stderr) == ("i", "")
+
+
+def test_a_stdout_that_is_closed_is_no_error(made: Path) -> None:
+    command = f"{sys.executable} -m playhead ls >&-"
+    done = subprocess.run(command, shell=True, env=environment(made), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("show",), ("rm",), ("ls",), ("ls", "--where", "name = '\udcff'"), ("trace", "info")]
+)
+def test_bytes_that_are_not_utf8_are_refused_with_one_line(made: Path, arguments: tuple[str, ...]) -> None:
+    told = invoke(*arguments, *["\udcff"] * (len(arguments) < 3), store=made, expect=1).stderr
+    assert "is not UTF-8" in told
+    assert len(told.splitlines()) == 1
+
+
+def test_a_folder_whose_name_is_not_utf8_can_be_a_store(made: Path, tmp_path: Path) -> None:
+    store = Path(shutil.copytree(made, tmp_path / "\udcff"))
+    assert start("ls", store=store).stdout == start("ls", store=made).stdout
+    assert "\\udcff" in start("info", store=store).stdout
+    assert "all is well" in start("verify", store=store).stdout
+
+
+def test_what_the_encoding_of_the_terminal_lacks_is_escaped(made: Path) -> None:
+    command = [sys.executable, "-m", "playhead", "live", "--help"]
+    latin = environment(made) | {"PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(command, env=latin, capture_output=True, text=True, encoding="latin-1", check=True)
+    assert "Keys: \\u2190 and \\u2192" in done.stdout
 
 
 def test_the_store_is_the_given_one_before_the_variable(made: Path, empty: Path) -> None:

@@ -67,6 +67,28 @@ def test_a_parameter_is_a_number_if_it_reads_as_one_and_is_not_quoted(made: Path
     ]
 
 
+@pytest.mark.parametrize("run_id", ["20260101_100000_123456", "20260101_100000_12e456"])
+def test_the_id_of_a_run_is_text_also_where_it_has_only_digits(made: Path, run_id: str) -> None:
+    assert answer("sql", "SELECT ? AS id", "--param", run_id, store=made) == [{"id": run_id}]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"), [("9223372036854775808", "larger than SQLite's"), ("\udcff", "is not UTF-8")]
+)
+def test_a_value_that_sqlite_does_not_hold_is_refused(made: Path, given: str, why: str) -> None:
+    assert why in invoke("sql", "SELECT ?", "--param", given, store=made, expect=1).stderr
+
+
+@pytest.mark.parametrize("seconds", ["inf", "nan"])
+def test_a_time_without_end_is_no_limit(made: Path, seconds: str) -> None:
+    assert answer("sql", "SELECT 1 AS a", "--timeout", seconds, store=made) == [{"a": 1}]
+
+
+def test_a_name_that_the_query_does_not_have_is_refused(made: Path) -> None:
+    assert "no :nmae" in invoke("sql", BY_NAME, "--param", "nmae=dqn", store=made, expect=2).stderr
+    assert answer("sql", "SELECT ? AS a", "--param", "nmae=dqn", store=made) == [{"a": "nmae=dqn"}]
+
+
 def test_named_and_unnamed_parameters_do_not_mix(made: Path) -> None:
     assert "NAME=VALUE" in invoke("sql", BY_NAME, "--param", "name=dqn", "--param", "1", store=made, expect=2).stderr
 
@@ -90,6 +112,11 @@ def test_what_is_wrong_or_writes_is_refused(path: Path, query: str, why: str) ->
 def test_a_query_is_stopped_after_its_time(made: Path) -> None:
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
     assert "ran longer than 0.2 s" in invoke("sql", endless, "--timeout", "0.2", store=made, expect=1).stderr
+
+
+def test_a_bare_carriage_return_stays_within_its_field(made: Path) -> None:
+    text = invoke("sql", "SELECT 'a' || char(13) || 'b' AS x, char(13) AS y", "--csv", store=made).stdout
+    assert list(csv.reader(io.StringIO(text, newline=""))) == [["x", "y"], ["a\rb", "\r"]]
 
 
 def test_csv_and_json_exclude_each_other(made: Path) -> None:

@@ -176,3 +176,13 @@ def test_the_page_runs_under_the_policy(open_page: Callable[..., Any], address: 
 
 def test_gzip_is_gzip() -> None:
     assert gzip.decompress(answers.gzipped(b"x" * 100)) == b"x" * 100
+
+
+def test_a_store_that_is_gone_is_not_shown_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "gone"
+    with playhead.open(path) as store, Background(make_app(store)) as server:
+        assert httpx.get(f"{server.address}api/runs").status_code == 200
+        shutil.rmtree(path)
+        answer = httpx.get(f"{server.address}api/runs")
+        assert answer.status_code == 503
+        assert answer.json()["error"]["message"].startswith("the store was moved or deleted while it was open")

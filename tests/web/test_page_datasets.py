@@ -85,6 +85,17 @@ def test_a_store_without_datasets_says_how_to_record_one(tmp_path: Path, open_pa
         assert "new_episode" in page.locator("pre").inner_text()
 
 
+@pytest.mark.parametrize("path", ["/", "/datasets"])
+def test_the_code_of_an_empty_page_stays_on_a_phone(tmp_path: Path, open_page: OpenPage, path: str) -> None:
+    with playhead.open(tmp_path / "empty") as store, Background(make_app(store, page=built_page())) as server:
+        page = open_page(server.address.rstrip("/") + path, width=390, height=844)
+        code = page.locator("pre")
+        code.wait_for()
+        box = code.bounding_box()
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= 390
+        page.close()  # before its server goes
+
+
 def test_a_phone_has_room_for_them(here: str, open_page: OpenPage) -> None:
     page = open_page(f"{here}/datasets", width=390, height=844)
     page.get_by_text(DATASET).wait_for()

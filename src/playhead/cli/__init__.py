@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import io
+import os
+import sys
 from typing import NoReturn
 
 import click
@@ -62,5 +65,9 @@ def main() -> NoReturn:
     """Run the program with the arguments of this process."""
     # A command lives for a moment: looking for garbage while modules load costs a tenth of its start.
     gc.set_threshold(100_000)
+    if sys.stdout is None:  # closed by `>&-`; a file of the store would get its number
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    if isinstance(sys.stdout, io.TextIOWrapper):  # what its encoding lacks is escaped, as it is on stderr
+        sys.stdout.reconfigure(errors="backslashreplace")
     program(prog_name=NAME)
     raise SystemExit(0)

@@ -28,7 +28,8 @@ def command(as_json: bool, store_path: str | None) -> None:
     """Make the catalogue anew from the run folders.
 
     The folders hold all that was recorded, so that a lost or broken playhead.db costs nothing but this. Ends with exit
-    code 1 if a run could not be read; all others are in the new catalogue.
+    code 1 if a run could not be read; all others are in the new catalogue. Servers and programs that have the store
+    open must open it again: they refuse to mix the two.
     """
     from playhead import opening
 

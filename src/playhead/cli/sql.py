@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import sys
 from collections.abc import Sequence
@@ -63,7 +62,9 @@ def command(
         names = _distinct(table.column_names)
         output.print_json([dict(zip(names, row, strict=True)) for row in _rows(table)])
     elif as_csv:
-        writer = csv.writer(sys.stdout, lineterminator="\n")
+        from playhead.export.lines import csv_writer
+
+        writer = csv_writer(sys.stdout)
         writer.writerow(table.column_names)
         writer.writerows(_rows(table))
     else:
@@ -77,6 +78,9 @@ def _bound(query: str, parameters: Sequence[str]) -> list[Any] | dict[str, Any]:
         for text in parameters
         if (match := _NAMED.fullmatch(text)) and re.search(rf"[:@$]{match[1]}\b", query)
     }
+    unknown = [match[1] for text in parameters if "?" not in query and (match := _NAMED.fullmatch(text))]
+    if unknown and not named:
+        raise click.BadParameter(f"the query has no :{unknown[0]}, and no ? either.", param_hint="'--param'")
     if named and len(named) < len(parameters):
         raise click.BadParameter("give either values for ?, or NAME=VALUE for each :NAME.", param_hint="'--param'")
     return named or [_value(text) for text in parameters]
@@ -85,6 +89,8 @@ def _bound(query: str, parameters: Sequence[str]) -> list[Any] | dict[str, Any]:
 def _value(text: str) -> int | float | str:
     if quoted := _QUOTED.fullmatch(text):
         return quoted[1]
+    if "_" in text:  # Python would read some ids of runs as numbers
+        return text
     for read in (int, float):
         try:
             return read(text)

@@ -116,6 +116,7 @@ def _mounted(route: Route, site: Site) -> starlette.routing.Route:
 
 
 def _handled(route: Route, ask: Ask) -> Response:
+    ask.store._check()  # one that is gone or was made anew would be shown as it was
     return answers.packed(_response(route.handler(ask)), ask.headers.get("accept-encoding", ""))
 
 

@@ -115,4 +115,4 @@ def answer_for_moving() -> Response:
 
 def without_root(message: str, root: str) -> str:
     """Take the path of the store's folder out of a message."""
-    return message.replace(f"{root}/", "").replace(root, "the store")
+    return message.replace(f"{root}/", "").replace(f"the store {root}", "the store").replace(root, "the store")

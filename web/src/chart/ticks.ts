@@ -8,8 +8,17 @@ function trimmed(text: string): string {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
-/** Write a tick so that ticks `gap` apart differ: 0.25, 1.5k, 2e-7. */
+/** Write a tick so that ticks `gap` apart differ: 0.25, −1.5k, 2e−7. */
 export function tick(value: number, gap: number): string {
+  return signed(plainTick(value, gap));
+}
+
+/** Write the minus sign, which is as wide as a digit, where JavaScript writes a hyphen. */
+function signed(text: string): string {
+  return text.replaceAll("-", "−");
+}
+
+function plainTick(value: number, gap: number): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (size < 1e-4 || size >= 1e15) return trimmed(value.toExponential(2).replace(/\.?0+e/, "e")).replace("e+", "e");
@@ -39,7 +48,7 @@ export function valueText(value: number | null | undefined): string {
   const text = Number.isInteger(value) && size < 1e7 ? value.toLocaleString("en-US")
     : size >= 1e7 || size < 1e-4 ? value.toExponential(3).replace("e+", "e")
     : String(Number(value.toPrecision(5)));
-  return text.replace("-", "−");
+  return signed(text);
 }
 
 /** Write seconds since a start as a clock that fits the distance between ticks: 3.5s, 2:05, 1:02:05, 3d 04:00. */
@@ -61,7 +70,7 @@ export function elapsed(seconds: number, gap = 1): string {
 
 /** Write an x of the read-out. */
 export function xText(x: number, kind: XKind, gap = 0.01, word = "step"): string {
-  if (kind === "step") return `${word} ${Number.isInteger(x) ? x.toLocaleString("en-US") : valueText(x)}`;
+  if (kind === "step") return `${word} ${Number.isInteger(x) ? signed(x.toLocaleString("en-US")) : valueText(x)}`;
   if (kind === "relative") return elapsed(x, gap);
   const date = new Date(x * 1000);
   const two = (value: number): string => String(value).padStart(2, "0");

@@ -22,7 +22,7 @@ export function advice(error: unknown): Advice {
       case 422:
         return { title: "Damaged or unreadable", message, remedy: "`playhead verify` says what of the store is damaged." };
       case 503:
-        return { title: "The server is busy", message, remedy: "Try again in a moment." };
+        return { title: "The server cannot answer now", message, remedy: "" };
       default:
         return { title: error.status >= 500 ? "The server failed" : "That did not work", message, remedy: "" };
     }

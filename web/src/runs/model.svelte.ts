@@ -168,7 +168,7 @@ export class RunsModel {
         this.fresh = 0;
         this.#closeGroups();
       }
-      void this.refresh();
+      void this.refresh(true);
     });
   }
 
@@ -178,15 +178,19 @@ export class RunsModel {
     if (this.#question !== "") void this.refresh();
   }
 
-  /** Ask again for what is in sight. */
-  async refresh(): Promise<void> {
+  /**
+   * Ask again for what is in sight.
+   *
+   * @param isOther Whether for something else than before.
+   */
+  async refresh(isOther = false): Promise<void> {
     this.fresh = 0;
     if (this.view.group) {
       await this.#loadGroups();
       for (const pages of this.#opened.values()) pages.refresh();
     } else {
       this.#groups = null;
-      this.#pages.refresh();
+      this.#pages.refresh(isOther);
     }
     this.#touch();
   }

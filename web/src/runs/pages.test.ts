@@ -84,12 +84,15 @@ it("fetches ahead in the direction of scrolling", async () => {
   expect(server.open).toEqual([470]);
 });
 
-it("shows old rows until the new ones are there", async () => {
+it("shows old rows until the new ones are there, and says so where another question was put", async () => {
   const server = new Server(100);
   const pages = list(server);
   pages.want(0, 5);
   await server.giveAll();
+  pages.refresh();
+  expect(pages.isOld).toBe(false);
   server.total = 50;
+  pages.refresh(true);
   pages.refresh();
   expect(pages.at(3)).toBe("100:3");
   expect(pages.isOld).toBe(true);
@@ -100,12 +103,13 @@ it("shows old rows until the new ones are there", async () => {
 });
 
 it("takes no answer to an earlier question", async () => {
-  const server = new Server(100);
-  const pages = list(server);
+  const [server, other] = [new Server(100), new Server(7)];
+  let asked = server;
+  const pages = new Pages((offset, limit, signal) => asked.fetch(offset, limit, signal), () => undefined, 10, 4);
   pages.want(0, 5);
   const late = server.asked.splice(0);
-  const other = new Server(7);
-  pages.ask(other.fetch);
+  asked = other;
+  pages.refresh(true);
   await other.giveAll();
   for (const one of late) one.give();
   await Promise.resolve();

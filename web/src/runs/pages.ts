@@ -9,8 +9,10 @@ export type Fetch<Row> = (offset: number, limit: number, signal: AbortSignal) =>
 
 interface Page<Row> {
   rows: Row[];
-  /** Whether these are rows of an earlier question or moment, shown until the new ones are there. */
-  isOld: boolean;
+  /** Whether these are rows of an earlier moment, shown until the new ones are there. */
+  isDue: boolean;
+  /** Whether they are those of an earlier question. */
+  isOther: boolean;
 }
 
 export class Pages<Row> {
@@ -22,7 +24,7 @@ export class Pages<Row> {
   readonly #pages = new Map<number, Page<Row>>();
   readonly #asked = new Map<number, AbortController>();
   readonly #onChange: () => void;
-  #fetch: Fetch<Row>;
+  readonly #fetch: Fetch<Row>;
   #span: [first: number, last: number] = [0, 0];
   #ahead = 1;
   #era = 0;
@@ -50,10 +52,10 @@ export class Pages<Row> {
     return this.#asked.size > 0;
   }
 
-  /** Whether what is in sight belongs to an earlier question. */
+  /** Whether what is in sight belongs to an earlier question; what is only asked for again does not. */
   get isOld(): boolean {
     const [first, last] = this.#pageSpan();
-    for (let page = first; page <= last; page += 1) if (this.#pages.get(page)?.isOld) return true;
+    for (let page = first; page <= last; page += 1) if (this.#pages.get(page)?.isOther) return true;
     return false;
   }
 
@@ -69,14 +71,12 @@ export class Pages<Row> {
     this.#work();
   }
 
-  /** Put another question: rows in sight stay, as old ones, until its answer is there. */
-  ask(fetch: Fetch<Row>): void {
-    this.#fetch = fetch;
-    this.refresh();
-  }
-
-  /** Ask again for what is in sight; forget the rest. */
-  refresh(): void {
+  /**
+   * Ask again for what is in sight, which stays until the answer is there; forget the rest.
+   *
+   * @param isOther Whether the question is another one than before.
+   */
+  refresh(isOther = false): void {
     this.#era += 1;
     this.error = null;
     for (const asked of this.#asked.values()) asked.abort();
@@ -84,7 +84,7 @@ export class Pages<Row> {
     const [first, last] = this.#pageSpan();
     for (const [number, page] of this.#pages) {
       if (number < first || number > last) this.#pages.delete(number);
-      else page.isOld = true;
+      else [page.isDue, page.isOther] = [true, page.isOther || isOther];
     }
     this.#work();
   }
@@ -136,7 +136,7 @@ export class Pages<Row> {
 
   #load(number: number): void {
     const there = this.#pages.get(number);
-    if ((there && !there.isOld) || this.#asked.has(number)) return;
+    if ((there && !there.isDue) || this.#asked.has(number)) return;
     const asked = new AbortController();
     const era = this.#era;
     this.#asked.set(number, asked);
@@ -160,10 +160,10 @@ export class Pages<Row> {
   #keep(number: number, answer: Answer<Row>): void {
     // A total that grew or shrank moved the rows: other pages are of another moment.
     if (this.total !== null && this.total !== answer.total) {
-      for (const [other, page] of this.#pages) if (other !== number) page.isOld = true;
+      for (const [other, page] of this.#pages) if (other !== number) page.isDue = true;
     }
     this.total = answer.total;
-    this.#pages.set(number, { rows: answer.rows, isOld: false });
+    this.#pages.set(number, { rows: answer.rows, isDue: false, isOther: false });
     const end = Math.floor(Math.max(0, answer.total - 1) / this.#size);
     for (const other of [...this.#pages.keys()]) if (other > end) this.#pages.delete(other);
     const [first] = this.#pageSpan();

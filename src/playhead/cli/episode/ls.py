@@ -176,7 +176,7 @@ def _outline(source: Source, entry: Entry) -> dict[str, Any]:
     }
     try:
         meta = sources.load(folder.meta)
-        found |= {"uid": sources.uid_among(meta), "created_ts_ns": meta.get("created_ts_ns")}
+        found |= {"uid": sources.uid_among(meta), "created_ts_ns": sources.created_among(meta)}
         if entry.state == UNFINISHED:
             return found | _unfinished(entry)
         found["signals"] = list(folder.signals())

@@ -8,7 +8,7 @@ import click
 
 from playhead.cli import output, words
 from playhead.cli.episode.options import episode_argument
-from playhead.cli.episode.source import Found, find_episode
+from playhead.cli.episode.source import Found, created_among, find_episode
 from playhead.cli.errors import complain
 from playhead.cli.options import examples, json_option, store_option
 from playhead.cli.output import Cell, Column
@@ -71,8 +71,8 @@ def _print(found: Found, episode: Episode, signals: list[dict[str, Any]]) -> Non
     state = f"  {click.style(found.entry.state, dim=True)}" if found.entry and found.entry.state else ""
     click.echo(f"{click.style(words.one_line(found.label), bold=True)}{state}")
     meta = episode.meta
-    created = meta.get("created_ts_ns")
-    seconds = created / 1e9 if isinstance(created, int) else None
+    created = created_among(meta)
+    seconds = None if created is None else created / 1e9
     ends = [one["last"] for one in signals if one["last"] is not None]
     output.print_facts(
         [

@@ -333,6 +333,12 @@ def load(path: str) -> dict[str, Any]:
     return content
 
 
+def created_among(meta: dict[str, Any]) -> int | None:
+    """Give when an episode began as a `meta.json` tells; None where it tells no time that a clock could show."""
+    created = meta.get("created_ts_ns")
+    return created if isinstance(created, int) and -(1 << 63) <= created < 1 << 63 else None
+
+
 def uid_among(meta: dict[str, Any]) -> str | None:
     """Give the identity that a `meta.json` tells, as `Episode.uid` gives it."""
     if "uid" in meta:

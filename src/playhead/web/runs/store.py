@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import playhead
+from playhead import strictjson
 from playhead.catalog import browse
 from playhead.web.routes import Answer, Ask, Route
 from playhead.web.schema import INTEGER, TEXT, record
@@ -15,7 +16,7 @@ def describe_store(ask: Ask) -> Any:
     with ask.site.home.database.read() as connection:
         counts = browse.counts(connection)
     return {
-        "name": ask.store.path.name,
+        "name": strictjson.plain(ask.store.path.name),  # the name of a folder need not be UTF-8
         "version": playhead.__version__,
         "mode": ask.store.mode,
         **counts._asdict(),
