@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 import playhead
 from benchmarks.measure import report
 from benchmarks.replay_games import GAMES, environment, policy
-from playhead.integrations.gymnasium import Recorder
+from playhead.integrations.gymnasium import Recorder, VectorRecorder
 
 STEPS, ROUNDS, WARM = 600, 3, 100
+GAMES_AT_ONCE, VECTOR_STEPS, VECTOR_WARM = 4, 200, 40
 
 Times = NDArray[np.float64]
 
@@ -104,7 +106,39 @@ def _us(times: Times) -> float:
     return float(np.median(times)) * 1e6
 
 
+def timed_vector(env: gymnasium.vector.VectorEnv, seed: int) -> float:
+    """Play several games at once with random actions; give the wall seconds of a step of them all."""
+    rng, count = np.random.default_rng(seed), int(env.single_action_space.n)
+    env.reset(seed=seed)
+    started = 0
+    for i in range(VECTOR_STEPS):
+        if i == VECTOR_WARM:
+            started = time.perf_counter_ns()
+        env.step(rng.integers(count, size=env.num_envs))
+    return (time.perf_counter_ns() - started) / 1e9 / (VECTOR_STEPS - VECTOR_WARM)
+
+
+def measure_vector(folder: Path) -> None:
+    """Play several of each game at once, bare and recorded in turns; what is recorded is what an agent sees."""
+    bare, recorded = [], []
+    with playhead.open(folder) as store, store.run("bench", "vector", environment=False) as run:
+        for name in GAMES:
+            makers = [partial(environment, name)] * GAMES_AT_ONCE
+            plain = gymnasium.vector.SyncVectorEnv(makers)
+            recorder = VectorRecorder(gymnasium.vector.SyncVectorEnv(makers), run)
+            for seed in range(ROUNDS):
+                bare.append(timed_vector(plain, seed))
+                recorded.append(timed_vector(recorder, seed))
+            recorder.close()
+            plain.close()
+    added = [mine / other - 1 for mine, other in zip(recorded, bare, strict=True)]
+    print(f"\n   A vector of {GAMES_AT_ONCE} games, their observations recorded")
+    report("a step of all without recording", float(np.median(bare)) * 1e3, "ms")
+    report("  wall time added, median of rounds", float(np.median(added)) * 100, "%", 10)
+
+
 def in_a_loop(folder: Path) -> None:
-    """Measure both ways in which observations are stacked."""
+    """Measure both ways in which observations are stacked, then several games at once."""
     for stacked_by in ("the last axis", "FrameStackObservation"):
         measure(folder / stacked_by.replace(" ", "-"), stacked_by)
+    measure_vector(folder / "vector")
