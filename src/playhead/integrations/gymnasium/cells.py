@@ -23,6 +23,7 @@ Keep = Callable[[Any, Arrays], None]
 
 _BYTES_PER_CHARACTER = 4  # of UTF-8, at most
 _SMALL = 1 << 31
+_NOT_PLAIN = ("Dict", "Tuple", "Discrete", "Text")
 
 
 class Cells:
@@ -34,15 +35,19 @@ class Cells:
 
     Attributes:
         names: The names of the arrays.
+        plain: The name, shape and type of the only array, where a value is just that; else None.
         keep: Takes a value, and puts its arrays into a dict by their names. It raises `WrongShape` or `WrongType` where
             the value is not one of the space.
     """
 
-    __slots__ = ("keep", "names")
+    __slots__ = ("keep", "names", "plain")
 
     def __init__(self, space: Space[Any], description: Mapping[str, Any]) -> None:
         self.names: list[str] = []
         self.keep: Keep = _keeper(space, description, self.names)
+        self.plain: tuple[str, tuple[int, ...], np.dtype[Any]] | None = None
+        if len(self.names) == 1 and description["type"] not in _NOT_PLAIN:
+            self.plain = self.names[0], tuple(space.shape or ()), np.dtype(space.dtype)
 
     def restart(self) -> None:
         """Hear that an episode begins."""

@@ -68,22 +68,28 @@ class Stack:
     Attributes:
         depth: How many frames an observation is made of.
         names: The name of the array.
+        plain: Its name, and the shape and type of observations.
+        second: At which byte of an observation its second frame begins.
+        newest: And its last.
+        kept: The last observation.
+        later: What of it the next one begins with.
     """
 
     def __init__(self, space: spaces.Box) -> None:
         self._shape, self._dtype = space.shape, np.dtype(space.dtype)
         self.depth = space.shape[0]
-        self._second = int(np.prod(space.shape[1:], dtype=np.int64)) * self._dtype.itemsize  # where that frame begins
-        self._newest = (self.depth - 1) * self._second  # and the last
-        self._kept = b""  # the last observation
-        self._later = memoryview(b"")  # what of it the next one begins with
+        self.second = int(np.prod(space.shape[1:], dtype=np.int64)) * self._dtype.itemsize
+        self.newest = (self.depth - 1) * self.second
+        self.kept = b""
+        self.later = memoryview(b"")
         self._is_first = True
         self.names = [OBSERVATIONS]
+        self.plain = OBSERVATIONS, self._shape, self._dtype
 
     @property
     def prefixes(self) -> dict[str, NDArray[Any]]:
         """The frames of the last observation that come before its newest, by name."""
-        return {OBSERVATIONS: np.frombuffer(self._kept, self._dtype).reshape(self._shape)[:-1]}
+        return {OBSERVATIONS: np.frombuffer(self.kept, self._dtype).reshape(self._shape)[:-1]}
 
     def restart(self) -> None:
         """Hear that an episode begins: the next stack need not go on from the last."""
@@ -91,7 +97,7 @@ class Stack:
 
     def goes_on(self, observation: Any) -> bool:
         """Tell whether an observation is the one before moved on by one frame."""
-        return self._bytes_of(observation).startswith(self._later)
+        return self._bytes_of(observation).startswith(self.later)
 
     def keep(self, observation: Any, into: dict[str, Any]) -> None:
         """Take the next observation, and put its newest frame into a dict by its name.
@@ -100,14 +106,14 @@ class Stack:
             WrongType: It is not a stack that goes on from the one before.
         """
         found = self._bytes_of(observation)
-        if not self._is_first and not found.startswith(self._later):
+        if not self._is_first and not found.startswith(self.later):
             raise WrongType(
                 f"an observation does not go on from the one before: observations were taken for stacks of "
                 f"{self.depth} frames, of which only the newest is stored. Pass stack=False to store them whole"
             )
-        self._kept, self._later = found, memoryview(found)[self._second :]
+        self.kept, self.later = found, memoryview(found)[self.second :]
         self._is_first = False
-        newest = bytearray(memoryview(found)[self._newest :])  # it waits, and must not keep the whole stack meanwhile
+        newest = bytearray(memoryview(found)[self.newest :])  # it waits, and must not keep the whole stack meanwhile
         into[OBSERVATIONS] = np.frombuffer(newest, self._dtype).reshape(self._shape[1:])
 
     def _bytes_of(self, observation: Any) -> bytes:

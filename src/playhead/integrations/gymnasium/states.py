@@ -123,6 +123,11 @@ class StatesTrack(Track):
         self._outgrown: list[ReelWriter] = []  # reels that have no room for it
         self._made: list[dict[str, Any]] | None = None  # the arrays that are made again
 
+    @property
+    def is_plain(self) -> bool:
+        """Never: of every image a check is made, and states are saved."""
+        return False
+
     def act(self, stamp: int, action: Any) -> None:
         """Take the action of the next step; one that is not recorded as it is cannot be taken again."""
         if not self._is_number:
@@ -142,13 +147,13 @@ class StatesTrack(Track):
                 )
 
     def _see(self, observation: Any, *, is_last: bool, can_look: bool) -> None:
-        self._now, self._is_seen = {}, False
+        self.now, self._is_seen = {}, False
         if observation is UNKNOWN or not can_look:
             raise WrongType("frames cannot be made again of an environment that resets itself within a step")
         seen: dict[str, Any] = {}
-        if self._pictures is not None:
-            seen[FRAMES] = self._pictures.keep((self._look(),))
-        self._seen.keep(observation, seen)
+        if self.pictures is not None:
+            seen[FRAMES] = self.pictures.keep((self.look(),))
+        self.seen.keep(observation, seen)
         if self._made is None:
             self._made = [described(name, value) for name, value in seen.items() if is_made(value)]
             if not self._made:
@@ -161,7 +166,7 @@ class StatesTrack(Track):
         samples = {name: value for name, value in seen.items() if name in made}
         for name, value in samples.items():
             now[f"{CHECKS}.{name}"] = np.array(check_of(value), np.uint32)
-        self._now, self._is_seen = now, True
+        self.now, self._is_seen = now, True
         if not is_last and self._place % self._keyframe_every == 0:
             self._save(samples)
 

@@ -44,23 +44,29 @@ class Track:
         pictures: Keeps what was rendered.
 
     Attributes:
+        look: Renders the environment.
+        pictures: Keeps what was rendered; None where frames are no renderings.
+        seen: Takes observations apart.
+        stack: The same, where observations are stacks.
+        now: What the next step holds, by the names of its arrays.
         knows: The types of actions that need not be told before they are taken: they cannot change meanwhile.
+        reel: What is recorded into, once that is decided.
     """
 
     def __init__(self, plan: Plan, open_reel: OpenReel, look: Look, pictures: Pictures) -> None:
         self._plan = plan
         self._open_reel = open_reel
-        self._look = look
-        self._pictures = pictures if plan.source == RENDER else None
+        self.look = look
+        self.pictures = pictures if plan.source == RENDER else None
         self._every = plan.every
         self._pack = Packer().pack
         name = FRAMES if plan.is_frame_observation else OBSERVATIONS
-        self._seen: Cells | stacks.Stack = Cells(plan.observation_space, describe(plan.observation_space, name))
-        self._stack: stacks.Stack | None = None  # the same, where that is one
+        self.seen: Cells | stacks.Stack = Cells(plan.observation_space, describe(plan.observation_space, name))
+        self.stack: stacks.Stack | None = None
         self._is_number = is_small_number(plan.action_space)  # an action is, and the reel takes it as it is
         self._done = Cells(plan.action_space, describe(plan.action_space, ACTIONS))
         self._is_frame_too = plan.source == OBSERVATION and not plan.is_frame_observation
-        self._now: dict[str, Any] = {}  # what the next step holds, by the names of its arrays
+        self.now: dict[str, Any] = {}
         self._is_seen = False  # what the next action is chosen from is among it
         self._depth: int | None = None  # of what may be a stack, and is not decided yet
         self._is_sure = False  # that it is one, since the caller says so
@@ -70,6 +76,17 @@ class Track:
         self._is_begun = False
         self.knows: frozenset[type] = frozenset()
         self.reel: ReelWriter | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the next step may be one that `quick` records: a number is done, one array is seen, with a frame."""
+        return (
+            bool(self.knows)
+            and self._is_seen
+            and self._every == 1
+            and not self._is_frame_too
+            and self.seen.plain is not None
+        )
 
     # -- what the environment does ----------------------------------------------------------------------------------
 
@@ -103,7 +120,7 @@ class Track:
         self.end("reset")
         self._facts, self._reset_at = facts, stamp
         self._place = 0
-        self._seen.restart()
+        self.seen.restart()
         self._see(observation, is_last=False, can_look=True)
         if self.reel is None and self._depth is None:
             self._open()
@@ -116,9 +133,9 @@ class Track:
             action: What is done.
         """
         if self._is_number:
-            self._now[ACTIONS] = whole(action)
+            self.now[ACTIONS] = whole(action)
         else:
-            self._done.keep(action, self._now)
+            self._done.keep(action, self.now)
         if not self._is_begun and self._depth is None and self._is_seen:
             self._begin(stamp)
 
@@ -157,7 +174,7 @@ class Track:
             raise no_reward(reward) from error
         assert self.reel is not None
         packed = self._pack(info)
-        given, was_seen, self._now, self._is_seen = self._now, self._is_seen, {}, False
+        given, was_seen, self.now, self._is_seen = self.now, self._is_seen, {}, False
         if action is not None:
             given[ACTIONS] = action
         try:
@@ -165,13 +182,13 @@ class Track:
         finally:  # also where recording failed: the environment has moved on
             self._place += 1
             is_over = bool(terminated or truncated)
-            if not was_seen and self._stack is not None:  # no stack can be put together over this step
+            if not was_seen and self.stack is not None:  # no stack can be put together over this step
                 self.end(_ending(terminated, truncated))
             try:
                 self._see(observation, is_last=is_over, can_look=can_look)
             except BaseException as error:
                 if not self._is_seen:
-                    self._seen.restart()
+                    self.seen.restart()
                 self.fail(error)
                 raise
             if is_over:
@@ -179,8 +196,8 @@ class Track:
 
     def picture(self) -> Any:
         """Give what the environment shows now: the frame that is kept for the next step, or else it is rendered."""
-        kept = self._now.get(FRAMES)
-        return self._look() if kept is None else kept
+        kept = self.now.get(FRAMES)
+        return self.look() if kept is None else kept
 
     def fail(self, error: BaseException) -> None:
         """Take note that the environment, or rendering it, raised an error: its episode ends."""
@@ -192,7 +209,7 @@ class Track:
         if self._is_begun and self.reel is not None:
             self._is_begun = False
             self.knows = frozenset()
-            finals = {name: value for name, value in self._now.items() if name not in self._done.names}
+            finals = {name: value for name, value in self.now.items() if name not in self._done.names}
             self.reel.end(how, finals, facts, ts_ns=clock.now_ns())
 
     def close(self) -> None:
@@ -204,23 +221,23 @@ class Track:
     # -- what is made of it -----------------------------------------------------------------------------------------
 
     def _see(self, observation: Any, *, is_last: bool, can_look: bool) -> None:
-        self._now, self._is_seen = {}, False  # until all that was seen is kept
+        self.now, self._is_seen = {}, False  # until all that was seen is kept
         if observation is UNKNOWN:
-            self._seen.restart()
+            self.seen.restart()
             return
         now: dict[str, Any] = {}
         try:
-            if self._pictures is not None and can_look and (is_last or self._place % self._every == 0):
-                now[FRAMES] = self._pictures.keep((self._look(),))
+            if self.pictures is not None and can_look and (is_last or self._place % self._every == 0):
+                now[FRAMES] = self.pictures.keep((self.look(),))
         finally:  # also where rendering failed: the next stack goes on from this one
-            self._seen.keep(observation, now)
+            self.seen.keep(observation, now)
             if self._is_frame_too and can_look and (is_last or self._place % self._every == 0):
                 now[FRAMES] = now[OBSERVATIONS]
-            self._now, self._is_seen = now, True
+            self.now, self._is_seen = now, True
 
     def _open(self) -> ReelWriter:
-        depths = {} if self._stack is None else {OBSERVATIONS: self._stack.depth}
-        more = {} if self._stack is None else {"stack": self._stack.depth}
+        depths = {} if self.stack is None else {OBSERVATIONS: self.stack.depth}
+        more = {} if self.stack is None else {"stack": self.stack.depth}
         self.reel = self._open_reel(self._plan.facts | more, depths)
         return self.reel
 
@@ -228,7 +245,7 @@ class Track:
         reel = self.reel or self._open()
         facts = {"without_reset": True} if self._facts is None else dict(self._facts)
         began = stamp if self._facts is None else self._reset_at
-        prefixes = None if self._stack is None or not self._is_seen else self._stack.prefixes
+        prefixes = None if self.stack is None or not self._is_seen else self.stack.prefixes
         try:
             reel.begin(facts, prefixes, ts_ns=began)
         except OutOfOrder:  # the clock was set back since the reel was begun
@@ -245,10 +262,10 @@ class Track:
             return
         stack = stacks.Stack(self._plan.observation_space)  # type: ignore[arg-type]  # `can_be` saw that it is a Box
         seen: dict[str, Any] = {}
-        stack.keep(self._now[OBSERVATIONS], seen)
+        stack.keep(self.now[OBSERVATIONS], seen)
         if stack.goes_on(observation):
-            self._seen = self._stack = stack
-            self._now |= seen
+            self.seen = self.stack = stack
+            self.now |= seen
         elif self._is_sure:
             raise WrongType(
                 f"stack={depth}: the second observation does not go on from the first, so they are no stacks of "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,24 @@ _INTEGERS = frozenset((int, np.int64, np.int32))
 _PACK = rows.STEP.pack
 
 
+class Hand(NamedTuple):
+    """Where a caller puts steps down by himself.
+
+    A step has a time after `stamps.last`, an info of at most `most_info` bytes, and the number `numbers[0]`. It is there
+    when its values were added to `held`, `stamps` and `numbers` were moved on, and at last what `rows.STEP` packs was
+    added to `steps`: all that without a call in between, so that no exception of a signal and no other thread can come
+    between two of these.
+    """
+
+    held: list[Any]
+    steps: list[bytes]
+    numbers: dict[int, int]
+    stamps: clock.Stamps
+    episode: int
+    has: int
+    most_info: int
+
+
 class ReelRecorder(DeclaringTape):
     """Records the steps of one environment into a journal. Safe in threads.
 
@@ -42,6 +60,9 @@ class ReelRecorder(DeclaringTape):
         on_roll: Called in a thread of its own when a segment is complete, with the number of the next one.
         on_end: Called when everything is written, while the journal is still ours.
         crew: The thread that writes, where several reels share one.
+
+    Attributes:
+        room: How many values the open hand may hold before it is to be asked for again; see `hand`.
     """
 
     def __init__(
@@ -68,6 +89,7 @@ class ReelRecorder(DeclaringTape):
         self._given: list[tuple[Any, ...]] = []
         self._tried = (-1, 0, 0)  # the row, number and last time of the steps that were last to be recorded together
         self._ended: Closed | None = None
+        self.room = 0
         memory.keep_freed()
         self._start()
 
@@ -195,6 +217,36 @@ class ReelRecorder(DeclaringTape):
                 if number >= self._wake_at:
                     self._hand_over(number, self._large_batch, self._large_few)
                 self.check()
+
+    def hand(self, names: tuple[str, ...]) -> Hand | None:
+        """Let the caller put down steps himself, each like those before: nothing is called for them.
+
+        He may do so until `held` has the length that `room` says then, or the episode ends, or he calls anything else
+        here; and nobody else records meanwhile. `Hand` says how.
+
+        Args:
+            names: The arrays of each.
+
+        Returns:
+            Where to; None where such steps were not recorded before, or no episode is open.
+        """
+        with self._lock:
+            self._refuse_ended()
+            self._draw()
+            if self._is_roll_due:
+                self._roll()
+            if self._row > self._wake_at:
+                self._hand_over(self._row - 1, self._large_batch, self._large_few)
+            self.check()
+            row, together = self._row, self._together.get(names)
+            if together is None or not self._is_open:
+                return None
+            self._hold(row, together, [])
+            first, _, held = self._waiting[-1]
+            ahead = min(first + self._large_batch, self._wake_at + 1) - row
+            self.room = len(held) + max(1, ahead) * len(names)
+            self._steps_of.setdefault(0, 0)
+            return Hand(held, self._steps, self._steps_of, self._stamps, self._episode, together.has, self._info_bytes)
 
     def _draw(self) -> None:
         """Record what was given."""
@@ -443,13 +495,13 @@ class ReelRecorder(DeclaringTape):
                 self.refuse_in_child()
                 self._draw()
                 self.end("closed")
-                self._ended = Closed("the recording has ended and takes no more steps")
+                self._ended, self.room = Closed("the recording has ended and takes no more steps"), 0
         super().close()
 
     def abandon(self) -> None:
         """Give the journal back as it is."""
         self._on_end = None
-        self._ended = Closed("the recording was abandoned and takes no more steps")
+        self._ended, self.room = Closed("the recording was abandoned and takes no more steps"), 0
         super().abandon()
 
     def disown(self) -> None:

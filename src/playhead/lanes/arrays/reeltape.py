@@ -170,8 +170,8 @@ class ReelTape(Tape):
                 self._stage(self._row)
 
     def _fetch(self) -> None:
-        until = self._row
-        steps = self._steps[: until - self._written]
+        until, written = self._row, self._written
+        steps = self._steps[: until - written]
         noted = sum(1 for row, _ in self._notes if row <= until)
         notes = [note for _, note in self._notes[:noted]]
         self._stage(until)
@@ -180,9 +180,9 @@ class ReelTape(Tape):
             self._open_segment()
             self._append(SAMPLES, ROWS_NUMBER, *rows.pack(self._written, steps, notes))
             with self._adding:
-                left, later = self._steps[len(steps) :], self._notes[noted:]
-                # One statement without a call: a signal's exception comes before or behind it.
-                self._steps, self._notes, self._written = left, later, until
+                # Without a call: a signal's exception, or another thread, comes before or behind all three.
+                del self._steps[: until - written], self._notes[:noted]
+                self._written = until
         self._fetched_at = clock.elapsed_ns()
 
     def _stage(self, until: int) -> None:
