@@ -21,14 +21,16 @@ from playhead.lanes.arrays import rows
 
 Result = tuple[Any, Any, bool, bool, dict[str, Any]]
 Step = Callable[[Any], Result]
+Lost = BaseException | None
 
-_REWARDS = frozenset((float, int, np.float64, np.float32))
+_REWARDS = frozenset((int, np.float64, np.float32))
+_LARGE = 1e30  # a whole number far above is no float
 _SMALL = 1 << 31
 _NULL = b"null"  # in JSON, which may have been NaN
 
 
-def step_of(
-    env: Any, track: Track, stamps: clock.Stamps, before: Step, behind: Callable[[int, Any, Result], None]
+def step_of(  # noqa: PLR0915  one function is the point of it
+    env: Any, track: Track, stamps: clock.Stamps, before: Step, behind: Callable[[int, Any, Result, Lost], None]
 ) -> Step | None:
     """Give a function that steps an environment and records it, while an episode is under way.
 
@@ -37,7 +39,8 @@ def step_of(
         track: What it is recorded by.
         stamps: Gives the times of steps.
         before: Takes a step whose action is not as those before.
-        behind: Records a step that was taken, whose result is not as those before: its time, its action and that.
+        behind: Records a step that was taken, whose result is not as those before: its time, its action, that, and the
+            exception, if any, that kept what was seen from being kept, which it raises.
 
     Returns:
         The function; None where the next step is not plain.
@@ -51,9 +54,9 @@ def step_of(
         return None
     held, steps, numbers, last, episode, has, most_info = hand
     (name, shape, dtype), stack = plain, track.stack
-    plane, second, newest = ((), 0, 0) if stack is None else (shape[1:], stack.second, stack.newest)
+    second = 0 if stack is None else stack.second
     knows, look, keep = track.knows, track.look, None if track.pictures is None else track.pictures.keep
-    anchor, elapsed, writer, no_bytes = stamps.anchor, clock.elapsed_ns, reel.writer, memoryview(b"")
+    anchor, elapsed, writer = stamps.anchor, clock.elapsed_ns, reel.writer
     array, dumps, option, pack = np.ndarray, orjson.dumps, orjson.OPT_SERIALIZE_NUMPY, rows.STEP.pack
 
     def step(action: Any) -> Result:
@@ -67,15 +70,16 @@ def step_of(
         try:
             result: Result = env.step(action)
         except BaseException as error:
+            knows = frozenset()  # the episode ends here, and nothing is known of the next one
             track.fail(error)
             raise
+        observation, reward, terminated, truncated, info = result
         seen: dict[str, Any] = {}
         try:
-            observation, reward, terminated, truncated, info = result
             if (
                 not terminated
                 and not truncated
-                and type(reward) in _REWARDS
+                and (type(reward) is float or (type(reward) in _REWARDS and abs(reward) < _LARGE))
                 and type(info) is dict
                 and type(observation) is array
                 and observation.shape == shape
@@ -86,16 +90,12 @@ def step_of(
                     data = dumps(info, option=option) if info else b""
                 except TypeError:
                     data = _NULL
-                if keep is not None:
-                    seen[FRAMES] = keep((look(),))
-                if stack is None:
-                    kept, later = b"", no_bytes
-                    seen[name] = observation.copy()
-                else:
-                    kept = observation.tobytes()
-                    later = memoryview(kept)[second:]
-                    seen[name] = array(plane, dtype, kept[newest:])
+                kept = b"" if stack is None else observation.tobytes()
                 if len(data) <= most_info and _NULL not in data and (stack is None or kept.startswith(stack.later)):
+                    if keep is not None:
+                        seen[FRAMES] = keep((look(),))
+                    later = None if stack is None else memoryview(kept)[second:]
+                    seen[name] = (observation if stack is None else observation[-1]).copy()
                     now = track.now
                     now[ACTIONS] = action
                     values = now.values()
@@ -106,14 +106,20 @@ def step_of(
                     numbers[0] += 1
                     steps += (row,)
                     track.now = seen
-                    if stack is not None:
+                    if stack is not None and later is not None:
                         stack.kept, stack.later = kept, later
-        finally:
-            if track.now is not seen:  # something is not as before, or an exception came in between
-                behind(stamp, action, result)
+        except BaseException as error:  # it cannot be rendered, or a signal's exception came in between
+            if track.now is not seen:
+                behind(stamp, action, result, error)
+            raise
+        if track.now is not seen:
+            behind(stamp, action, result, None)
+            return result
         if len(held) >= reel.room or writer.error is not None:
+            known, knows = knows, frozenset()  # which it stays where an exception comes before there is another hand
             more = reel.hand(names)
-            knows, held = (frozenset(), held) if more is None else (knows, more.held)
+            if more is not None:
+                held, knows = more.held, known
         return result
 
     return step

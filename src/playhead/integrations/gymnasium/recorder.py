@@ -165,10 +165,10 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._quick = None
         return self.step(action)
 
-    def _record_slowly(self, stamp: int, action: Any, result: tuple[Any, ...]) -> None:
+    def _record_slowly(self, stamp: int, action: Any, result: Any, lost: BaseException | None) -> None:
         """Record a step of which something is not as in those before."""
         track, self._quick = self._track, None
-        track.step(stamp, *result, action=action)
+        track.step(stamp, *result, action=action, lost=lost)
         self._quick = quick.step_of(self.env, track, self._stamps, self._step_slowly, self._record_slowly)
 
     def _step_that_resets(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:

@@ -70,7 +70,6 @@ class Stack:
         names: The name of the array.
         plain: Its name, and the shape and type of observations.
         second: At which byte of an observation its second frame begins.
-        newest: And its last.
         kept: The last observation.
         later: What of it the next one begins with.
     """
@@ -79,7 +78,7 @@ class Stack:
         self._shape, self._dtype = space.shape, np.dtype(space.dtype)
         self.depth = space.shape[0]
         self.second = int(np.prod(space.shape[1:], dtype=np.int64)) * self._dtype.itemsize
-        self.newest = (self.depth - 1) * self.second
+        self._newest = (self.depth - 1) * self.second  # at which the last one does
         self.kept = b""
         self.later = memoryview(b"")
         self._is_first = True
@@ -113,7 +112,7 @@ class Stack:
             )
         self.kept, self.later = found, memoryview(found)[self.second :]
         self._is_first = False
-        newest = bytearray(memoryview(found)[self.newest :])  # it waits, and must not keep the whole stack meanwhile
+        newest = bytearray(memoryview(found)[self._newest :])  # it waits, and must not keep the whole stack meanwhile
         into[OBSERVATIONS] = np.frombuffer(newest, self._dtype).reshape(self._shape[1:])
 
     def _bytes_of(self, observation: Any) -> bytes:

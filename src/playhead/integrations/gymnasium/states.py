@@ -146,10 +146,12 @@ class StatesTrack(Track):
                     f"{dtype}"
                 )
 
-    def _see(self, observation: Any, *, is_last: bool, can_look: bool) -> None:
+    def _see(self, observation: Any, *, is_last: bool, can_look: bool, lost: BaseException | None = None) -> None:
         self.now, self._is_seen = {}, False
         if observation is UNKNOWN or not can_look:
             raise WrongType("frames cannot be made again of an environment that resets itself within a step")
+        if lost is not None:
+            raise lost
         seen: dict[str, Any] = {}
         if self.pictures is not None:
             seen[FRAMES] = self.pictures.keep((self.look(),))

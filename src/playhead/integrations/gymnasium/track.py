@@ -150,6 +150,7 @@ class Track:
         *,
         action: int | None = None,
         can_look: bool = True,
+        lost: BaseException | None = None,
     ) -> None:
         """Record the step that came of the last action.
 
@@ -162,6 +163,7 @@ class Track:
             info: What else is known.
             action: What was done, where `act` was not called, as `knows` allows.
             can_look: The environment is still in the state that the observation shows.
+            lost: What came of rendering it, where that was tried and failed; it is raised here.
         """
         if not self._is_begun:
             if self._depth is not None:
@@ -170,7 +172,9 @@ class Track:
         try:
             reward = float(reward)
         except NO_NUMBER as error:  # the step was taken all the same, and is recorded without one
-            self.step(stamp, observation, math.nan, terminated, truncated, info, action=action, can_look=can_look)
+            self.step(
+                stamp, observation, math.nan, terminated, truncated, info, action=action, can_look=can_look, lost=lost
+            )
             raise no_reward(reward) from error
         assert self.reel is not None
         packed = self._pack(info)
@@ -185,7 +189,7 @@ class Track:
             if not was_seen and self.stack is not None:  # no stack can be put together over this step
                 self.end(_ending(terminated, truncated))
             try:
-                self._see(observation, is_last=is_over, can_look=can_look)
+                self._see(observation, is_last=is_over, can_look=can_look, lost=lost)
             except BaseException as error:
                 if not self._is_seen:
                     self.seen.restart()
@@ -220,13 +224,15 @@ class Track:
 
     # -- what is made of it -----------------------------------------------------------------------------------------
 
-    def _see(self, observation: Any, *, is_last: bool, can_look: bool) -> None:
+    def _see(self, observation: Any, *, is_last: bool, can_look: bool, lost: BaseException | None = None) -> None:
         self.now, self._is_seen = {}, False  # until all that was seen is kept
         if observation is UNKNOWN:
             self.seen.restart()
             return
         now: dict[str, Any] = {}
         try:
+            if lost is not None:
+                raise lost
             if self.pictures is not None and can_look and (is_last or self._place % self._every == 0):
                 now[FRAMES] = self.pictures.keep((self.look(),))
         finally:  # also where rendering failed: the next stack goes on from this one

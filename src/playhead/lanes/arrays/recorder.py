@@ -32,10 +32,10 @@ _PACK = rows.STEP.pack
 class Hand(NamedTuple):
     """Where a caller puts steps down by himself.
 
-    A step has a time after `stamps.last`, an info of at most `most_info` bytes, and the number `numbers[0]`. It is there
-    when its values were added to `held`, `stamps` and `numbers` were moved on, and at last what `rows.STEP` packs was
-    added to `steps`: all that without a call in between, so that no exception of a signal and no other thread can come
-    between two of these.
+    A step has a time after `stamps.last`, an info of at most `most_info` bytes, and the number `numbers[0]`. Its values
+    are added to `held`, `stamps` and `numbers` moved on, and what `rows.STEP` packs, with the info behind it, added to
+    `steps`: all that without a call in between, so that neither a signal's exception nor another thread comes between
+    two of these.
     """
 
     held: list[Any]
