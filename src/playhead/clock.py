@@ -35,16 +35,12 @@ class Stamps:
 
     Args:
         after: The newest stamp that exists already; every new one is greater.
-
-    Attributes:
-        anchor: What the monotonic clock is behind the wall clock, as it was at first.
-        last: The newest stamp.
     """
 
-    __slots__ = ("anchor", "last")
+    __slots__ = ("_anchor", "last")
 
     def __init__(self, after: int = 0) -> None:
-        self.anchor = time.time_ns() - elapsed_ns()
+        self._anchor = time.time_ns() - elapsed_ns()
         self.last = after
 
     def at(self, stamp: int) -> int:
@@ -54,7 +50,7 @@ class Stamps:
 
     def next(self) -> int:
         """Give the next stamp."""
-        stamp = self.anchor + elapsed_ns()
+        stamp = self._anchor + elapsed_ns()
         if stamp <= self.last:
             stamp = self.last + 1
         self.last = stamp

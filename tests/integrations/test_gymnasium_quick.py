@@ -15,7 +15,7 @@ from gymnasium.wrappers import FrameStackObservation
 
 import playhead
 from playhead.errors import PlayheadError, WrongType
-from playhead.integrations.gymnasium import Recorder, quick
+from playhead.integrations.gymnasium import Recorder, VectorRecorder, quick
 from tests.interrupting import STRIDE, At
 
 SIDE = 16
@@ -73,7 +73,7 @@ class Counting(gymnasium.Env[Any, Any]):
 
 
 def at_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quick, "step_of", lambda *_: None)
+    monkeypatch.setattr(quick, "put_of", lambda _track: None)
 
 
 def play(env: Any, steps: int, seed: int, *, oddness: float) -> list[str]:
@@ -104,7 +104,7 @@ def recorded(store: playhead.Store, run: Any) -> list[Any]:
         [run.id],
     ).to_pylist()
     found: list[Any] = [str(row) for row in rows]
-    for episode in run.episodes:
+    for episode in sorted(run.episodes, key=lambda episode: episode.id.removeprefix(run.id)):
         finals = {name: np.asarray(value).tolist() for name, value in sorted(episode.final.items())}
         found.append((episode.length, episode.how, finals))
         for name in ("frame", "observation"):
@@ -132,6 +132,44 @@ def test_what_is_recorded_in_one_piece_is_what_is_recorded_at_length(
     assert found[0] == found[1]
 
 
+class Ending(Counting):
+    """Ends now and then, and says more or less of it."""
+
+    def _is_odd(self) -> bool:
+        return False
+
+    def step(self, action: Any) -> tuple[Any, Any, Any, Any, Any]:
+        found = super().step(action)
+        info = self._random.choice(({"count": self.count}, {}, {"x": float("nan")}, {"note": "y" * 300}))
+        return found[0], found[1], self._random.random() < 0.05, self._random.random() < 0.05, info
+
+
+@pytest.mark.parametrize("mode", list(gymnasium.vector.AutoresetMode))
+@pytest.mark.parametrize("frames", ["render", "auto", None])
+def test_a_vector_recorded_in_one_piece_is_one_recorded_at_length(
+    store: playhead.Store, monkeypatch: pytest.MonkeyPatch, mode: Any, frames: str | None
+) -> None:
+    found = []
+    for is_quick in (True, False):
+        if not is_quick:
+            at_length(monkeypatch)
+        with store.run("quick", str(is_quick), environment=False) as run:
+            makers = [lambda seed=seed: Ending(seed=seed) for seed in range(3)]
+            envs = VectorRecorder(gymnasium.vector.SyncVectorEnv(makers, autoreset_mode=mode), run, frames=frames)
+            envs.reset()
+            used = 0
+            for number in range(300):
+                _, _, terminated, truncated, _ = envs.step(np.array([number % 1000, 1, 2]))
+                used += sum(put is not None for put in envs._puts)
+                over = np.logical_or(terminated, truncated)
+                if mode == gymnasium.vector.AutoresetMode.DISABLED and over.any():
+                    envs.reset(options={"reset_mask": over})
+            envs.close()
+        assert (used > 300) == is_quick
+        found.append(recorded(store, run))
+    assert found[0] == found[1]
+
+
 def test_most_environments_are_recorded_in_one_piece(store: playhead.Store) -> None:
     with store.run("quick", "which", environment=False) as run:
         for make in (
@@ -145,13 +183,13 @@ def test_most_environments_are_recorded_in_one_piece(store: playhead.Store) -> N
             env.reset(seed=0)
             for _ in range(3):
                 env.step(0)
-                assert env._quick is not None
+                assert env._put is not None
             env.close()
-            assert env._quick is None
+            assert env._put is None
         env = Recorder(Counting(), run, frames="render", every=2)
         env.reset()
         env.step(0)
-        assert env._quick is None
+        assert env._put is None
         env.close()
 
 
@@ -218,7 +256,12 @@ def test_a_step_interrupted_anywhere_moves_nothing(store: playhead.Store, stacke
                 env.step(within.count)
             is_interrupted = False
             try:
-                with At(place, "integrations/gymnasium/quick.py", "lanes/arrays/recorder.py"):
+                with At(
+                    place,
+                    "integrations/gymnasium/quick.py",
+                    "integrations/gymnasium/recorder.py",
+                    "lanes/arrays/recorder.py",
+                ):
                     for _ in range(4):
                         env.step(within.count)
             except KeyboardInterrupt:

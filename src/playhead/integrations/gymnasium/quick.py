@@ -1,9 +1,9 @@
-"""A step in one piece.
+"""A step put down in one piece.
 
 Between two steps, the game drives everything else out of the processor's caches: the code of each function that is
 called then, and each object that it looks at, has to be fetched again. So what a step of most environments takes is one
-function here, which calls hardly any of ours. Whatever is not as in the steps before is left to `Track`, which does the
-same at more length.
+function here, which calls hardly any of ours. Whatever is not as in the steps before is left to `Track.step`, which
+does the same at more length.
 """
 
 from __future__ import annotations
@@ -14,36 +14,23 @@ from typing import Any
 import numpy as np
 import orjson
 
-from playhead import clock
 from playhead.integrations.gymnasium.spaces import ACTIONS, FRAMES
 from playhead.integrations.gymnasium.track import Track
 from playhead.lanes.arrays import rows
 
-Result = tuple[Any, Any, bool, bool, dict[str, Any]]
-Step = Callable[[Any], Result]
-Lost = BaseException | None
+Put = Callable[[int, Any, Any, Any, Any, Any, Any], bool]
 
 _REWARDS = frozenset((int, np.float64, np.float32))
 _LARGE = 1e30  # a whole number far above is no float
-_SMALL = 1 << 31
 _NULL = b"null"  # in JSON, which may have been NaN
 
 
-def step_of(  # noqa: PLR0915  one function is the point of it
-    env: Any, track: Track, stamps: clock.Stamps, before: Step, behind: Callable[[int, Any, Result, Lost], None]
-) -> Step | None:
-    """Give a function that steps an environment and records it, while an episode is under way.
+def put_of(track: Track) -> Put | None:
+    """Give a function that records steps while an episode is under way; None where the next one is not plain.
 
-    Args:
-        env: The environment.
-        track: What it is recorded by.
-        stamps: Gives the times of steps.
-        before: Takes a step whose action is not as those before.
-        behind: Records a step that was taken, whose result is not as those before: its time, its action, that, and the
-            exception, if any, that kept what was seen from being kept, which it raises.
-
-    Returns:
-        The function; None where the next step is not plain.
+    It takes the time of a step, the action, a number of 32 bits, and the five things that came of it, and tells whether
+    it recorded the step. Where it did not, or an exception came out of it, it must not be called again; and nothing is
+    recorded then as long as `track.now` is what it was.
     """
     reel, plain = track.reel, track.seen.plain
     if not track.is_plain or reel is None or plain is None:
@@ -53,73 +40,56 @@ def step_of(  # noqa: PLR0915  one function is the point of it
     if hand is None:
         return None
     held, steps, numbers, last, episode, has, most_info = hand
-    (name, shape, dtype), stack = plain, track.stack
+    (name, shape, dtype), stack, look = plain, track.stack, track.look
     second = 0 if stack is None else stack.second
-    knows, look, keep = track.knows, track.look, None if track.pictures is None else track.pictures.keep
-    anchor, elapsed, writer = stamps.anchor, clock.elapsed_ns, reel.writer
-    array, dumps, option, pack = np.ndarray, orjson.dumps, orjson.OPT_SERIALIZE_NUMPY, rows.STEP.pack
+    keep = None if track.pictures is None else track.pictures.keep
+    array, dumps, option, pack, writer = (
+        np.ndarray,
+        orjson.dumps,
+        orjson.OPT_SERIALIZE_NUMPY,
+        rows.STEP.pack,
+        reel.writer,
+    )
 
-    def step(action: Any) -> Result:
-        nonlocal held, knows, steps
-        if type(action) not in knows or not -_SMALL <= action < _SMALL:
-            return before(action)
-        stamp = anchor + elapsed()
-        if stamp <= stamps.last:
-            stamp = stamps.last + 1
-        stamps.last = stamp
+    def put(stamp: int, action: Any, observation: Any, reward: Any, terminated: Any, truncated: Any, info: Any) -> bool:
+        nonlocal held, steps
+        if (
+            terminated
+            or truncated
+            or (type(reward) is not float and (type(reward) not in _REWARDS or not abs(reward) < _LARGE))
+            or type(info) is not dict
+            or type(observation) is not array
+            or observation.shape != shape
+            or observation.dtype != dtype
+            or stamp <= last.last
+        ):
+            return False
         try:
-            result: Result = env.step(action)
-        except BaseException as error:
-            knows = frozenset()  # the episode ends here, and nothing is known of the next one
-            track.fail(error)
-            raise
-        observation, reward, terminated, truncated, info = result
-        seen: dict[str, Any] = {}
-        try:
-            if (
-                not terminated
-                and not truncated
-                and (type(reward) is float or (type(reward) in _REWARDS and abs(reward) < _LARGE))
-                and type(info) is dict
-                and type(observation) is array
-                and observation.shape == shape
-                and observation.dtype == dtype
-                and stamp > last.last
-            ):
-                try:
-                    data = dumps(info, option=option) if info else b""
-                except TypeError:
-                    data = _NULL
-                kept = b"" if stack is None else observation.tobytes()
-                if len(data) <= most_info and _NULL not in data and (stack is None or kept.startswith(stack.later)):
-                    if keep is not None:
-                        seen[FRAMES] = keep((look(),))
-                    later = None if stack is None else memoryview(kept)[second:]
-                    seen[name] = (observation if stack is None else observation[-1]).copy()
-                    now = track.now
-                    now[ACTIONS] = action
-                    values = now.values()
-                    row = pack(stamp, reward, numbers[0], episode, 0, has, 0) + data
-                    # From here on without a call, so that an exception of a signal comes before all of it or behind it.
-                    held += values
-                    last.last = stamp
-                    numbers[0] += 1
-                    steps += (row,)
-                    track.now = seen
-                    if stack is not None and later is not None:
-                        stack.kept, stack.later = kept, later
-        except BaseException as error:  # it cannot be rendered, or a signal's exception came in between
-            if track.now is not seen:
-                behind(stamp, action, result, error)
-            raise
-        if track.now is not seen:
-            behind(stamp, action, result, None)
-            return result
+            data = dumps(info, option=option) if info else b""
+        except TypeError:
+            return False
+        kept = b"" if stack is None else observation.tobytes()
+        if len(data) > most_info or _NULL in data or (stack is not None and not kept.startswith(stack.later)):
+            return False
+        seen = {} if keep is None else {FRAMES: keep((look(),))}
+        seen[name] = (observation if stack is None else observation[-1]).copy()
+        later = None if stack is None else memoryview(kept)[second:]
+        now = track.now
+        now[ACTIONS] = action
+        values = now.values()
+        row = pack(stamp, reward, numbers[0], episode, 0, has, 0) + data
+        # From here on without a call, so that an exception of a signal comes before all of it or behind it.
+        held += values
+        last.last = stamp
+        numbers[0] += 1
+        steps += (row,)
+        track.now = seen
+        if stack is not None and later is not None:
+            stack.kept, stack.later = kept, later
         if len(held) >= reel.room or writer.error is not None:
-            known, knows = knows, frozenset()  # which it stays where an exception comes before there is another hand
             more = reel.hand(names)
-            if more is not None:
-                held, knows = more.held, known
-        return result
+            assert more is not None, "the episode is under way"
+            held = more.held
+        return True
 
-    return step
+    return put

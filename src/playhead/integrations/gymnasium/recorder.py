@@ -13,7 +13,6 @@ from playhead.integrations.gymnasium import plan, quick, stacks
 from playhead.integrations.gymnasium.frames import OBSERVATION, RENDER, RESIMULATE, Pictures, look_at, wrappers_of
 from playhead.integrations.gymnasium.infos import Packer
 from playhead.integrations.gymnasium.live import Live
-from playhead.integrations.gymnasium.quick import Step
 from playhead.integrations.gymnasium.states import StatesTrack
 from playhead.integrations.gymnasium.track import Track, facts_of_reset
 from playhead.lanes.arrays.config import ReplayConfig
@@ -86,7 +85,7 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._stamps = clock.Stamps()
         self._packer = Packer()
         self._made: Track | None = None
-        self._quick: Step | None = None  # while an episode is under way in which every step is plain
+        self._put: quick.Put | None = None  # while an episode is under way in which every step is plain
         self._resetter = next((one for one in wrappers_of(env) if isinstance(one, Autoreset)), None)
         self._is_closed = False
         self._live = Live(env, env.observation_space, is_stack=self._options.is_stack) if live else None
@@ -114,7 +113,7 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Reset the environment; an episode that is under way ends without a result."""
         track = self._track
-        self._quick = None
+        self._put = None
         given = dict(options) if options else None  # environments take things out of it
         observation, info = self.env.reset(seed=seed, options=options)
         stamp = self._stamps.next()
@@ -134,11 +133,36 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Step the environment, and record it; an error of its own ends the episode and is passed on."""
-        if self._quick is not None:
-            return self._quick(action)
+        track, put = self._made, self._put
+        if track is None or put is None or type(action) not in track.knows or not -_SMALL <= action < _SMALL:
+            return self._step_at_length(action)
+        stamp, now = self._stamps.next(), track.now
+        try:
+            result = self.env.step(action)
+        except BaseException as error:
+            self._put = None
+            track.fail(error)
+            raise
+        observation, reward, terminated, truncated, info = result
+        try:
+            if put(stamp, action, observation, reward, terminated, truncated, info):
+                return result
+        except BaseException as error:  # it cannot be rendered, or a signal's exception came in between
+            self._put = None
+            if track.now is now:
+                track.step(stamp, observation, reward, terminated, truncated, info, action=action, lost=error)
+            raise
+        self._put = None
+        track.step(stamp, observation, reward, terminated, truncated, info, action=action)
+        self._put = quick.put_of(track)
+        return result
+
+    def _step_at_length(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Take a step that begins an episode, or whatever else is not plain."""
+        self._put = None
         if self._resetter is not None and self._resetter.autoreset:
             return self._step_that_resets(action)
-        track = self._made or self._track
+        track = self._track
         stamp = self._stamps.next()
         number = action if type(action) in track.knows and -_SMALL <= action < _SMALL else None
         if number is None:
@@ -152,24 +176,13 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
         track.step(stamp, observation, reward, terminated, truncated, info, action=number)
         live = self._live
         if live is None:
-            self._quick = quick.step_of(self.env, track, self._stamps, self._step_slowly, self._record_slowly)
+            self._put = quick.put_of(track)
         elif track.reel is not None:
             note = live.note or live.begin(track.reel.id)
             if note(float(reward), terminated or truncated, 0):
                 source = live.source
                 live.show(observation if source == OBSERVATION else track.picture() if source == RENDER else None)
         return result
-
-    def _step_slowly(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Take a step of which something is not as in those before."""
-        self._quick = None
-        return self.step(action)
-
-    def _record_slowly(self, stamp: int, action: Any, result: Any, lost: BaseException | None) -> None:
-        """Record a step of which something is not as in those before."""
-        track, self._quick = self._track, None
-        track.step(stamp, *result, action=action, lost=lost)
-        self._quick = quick.step_of(self.env, track, self._stamps, self._step_slowly, self._record_slowly)
 
     def _step_that_resets(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Take the step after the end of an episode, in which a wrapper resets the environment."""
@@ -181,7 +194,7 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
         """Complete the recording and close the environment. Closing twice is fine."""
         if self._is_closed:
             return
-        self._is_closed, self._quick = True, None
+        self._is_closed, self._put = True, None
         try:
             if self._live is not None:
                 self._live.close()

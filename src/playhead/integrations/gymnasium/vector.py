@@ -12,11 +12,12 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 
 from playhead import clock
 from playhead.errors import PlayheadError, WrongType
-from playhead.integrations.gymnasium import batches, infos, plan, stacks
+from playhead.integrations.gymnasium import batches, infos, plan, quick, stacks
 from playhead.integrations.gymnasium.frames import OBSERVATION, RENDER, RESIMULATE, Pictures
 from playhead.integrations.gymnasium.infos import Packer
 from playhead.integrations.gymnasium.live import Live
 from playhead.integrations.gymnasium.recorder import Run
+from playhead.integrations.gymnasium.spaces import ACTIONS
 from playhead.integrations.gymnasium.track import UNKNOWN, Track, facts_of_reset
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.writer import ReelWriter
@@ -73,6 +74,7 @@ class VectorRecorder(VectorWrapper[Any, Any, Any, Any, Any]):
         self._packer = Packer()
         self._crew: Crew | None = None
         self._made: list[Track] = []
+        self._puts: list[quick.Put | None] = [None] * envs.num_envs  # where the next step of an episode is plain
         self._is_over = [False] * envs.num_envs
         self._rendered: Any = None
         self._live = Live(envs, envs.single_observation_space, is_stack=self._options.is_stack) if live else None
@@ -138,6 +140,7 @@ class VectorRecorder(VectorWrapper[Any, Any, Any, Any, Any]):
         for number in chosen:
             own = batches.seed_of(self.env, seed, number, chosen)
             facts = facts_of_reset(self._packer, own, given, parts[number])
+            self._puts[number] = None
             tracks[number].reset(stamp, self._observation_at(observations, number), facts)
             self._is_over[number] = False
         return observations, found
@@ -153,6 +156,7 @@ class VectorRecorder(VectorWrapper[Any, Any, Any, Any, Any]):
         try:
             result = self.env.step(actions)
         except BaseException as error:
+            self._puts = [None] * len(tracks)
             for track in tracks:
                 track.fail(error)
             raise
@@ -206,7 +210,7 @@ class VectorRecorder(VectorWrapper[Any, Any, Any, Any, Any]):
             outcome = rewards[number], terminated[number], truncated[number]
             observation = self._observation_at(observations, number)
             try:
-                self._record_one(track, is_reset[number], stamp, observation, outcome, parts[number])
+                self._record_one(number, track, is_reset[number], stamp, observation, outcome, parts[number])
             except PlayheadError as error:  # what the others did is recorded none the less
                 wrong = wrong or error
             self._is_over[number] = terminated[number] or truncated[number]
@@ -215,6 +219,7 @@ class VectorRecorder(VectorWrapper[Any, Any, Any, Any, Any]):
 
     def _record_one(
         self,
+        number: int,
         track: Track,
         is_reset: bool,
         stamp: int,
@@ -226,6 +231,7 @@ class VectorRecorder(VectorWrapper[Any, Any, Any, Any, Any]):
         now = self._stamps.next()
         if self._mode == _SAME_STEP:
             final, last = info.pop(_FINAL_OBSERVATION, UNKNOWN), info.pop(_FINAL_INFO, None)
+        put, self._puts[number] = self._puts[number], None
         if is_reset:
             track.reset(now, observation, facts_of_reset(self._packer, None, None, info))
         elif self._mode == _SAME_STEP and (outcome[1] or outcome[2]):
@@ -233,8 +239,24 @@ class VectorRecorder(VectorWrapper[Any, Any, Any, Any, Any]):
                 track.step(stamp, final, *outcome, last, can_look=False)
             finally:  # also where that step cannot be recorded: the next one begins an episode
                 track.reset(now, observation, facts_of_reset(self._packer, None, None, info))
+        elif put is not None and self._was_put(track, put, stamp, observation, outcome, info):
+            self._puts[number] = put
         else:
             track.step(stamp, observation, *outcome, info)
+            self._puts[number] = quick.put_of(track)
+
+    @staticmethod
+    def _was_put(
+        track: Track, put: quick.Put, stamp: int, observation: Any, outcome: tuple[float, bool, bool], info: Any
+    ) -> bool:
+        """Try to record a step in one piece."""
+        now = track.now
+        try:
+            return put(stamp, now[ACTIONS], observation, *outcome, info)
+        except BaseException as error:  # it cannot be rendered, or a signal's exception came in between
+            if track.now is now:
+                track.step(stamp, observation, *outcome, info, lost=error)
+            raise
 
     def close(self, **kwargs: Any) -> None:
         """Complete the recordings and close the environment. Closing twice is fine."""
