@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     )
     from playhead.web.notebook import show
 
-__version__ = "0.9.1"
+__version__ = "0.9.2"
 
 _HOME = {
     "open": "opening",

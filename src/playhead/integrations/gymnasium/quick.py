@@ -43,34 +43,33 @@ def put_of(track: Track) -> Put | None:
     (name, shape, dtype), stack, look = plain, track.stack, track.look
     second = 0 if stack is None else stack.second
     keep = None if track.pictures is None else track.pictures.keep
-    array, dumps, option, pack, writer = (
-        np.ndarray,
-        orjson.dumps,
-        orjson.OPT_SERIALIZE_NUMPY,
-        rows.STEP.pack,
-        reel.writer,
-    )
+    array, dumps, option = np.ndarray, orjson.dumps, orjson.OPT_SERIALIZE_NUMPY
+    pack, writer = rows.STEP.pack, reel.writer
+
+    def odd() -> bool:
+        track.is_odd = True
+        return False
 
     def put(stamp: int, action: Any, observation: Any, reward: Any, terminated: Any, truncated: Any, info: Any) -> bool:
         nonlocal held, steps
+        if terminated or truncated:
+            return False
         if (
-            terminated
-            or truncated
-            or (type(reward) is not float and (type(reward) not in _REWARDS or not abs(reward) < _LARGE))
+            (type(reward) is not float and (type(reward) not in _REWARDS or not abs(reward) < _LARGE))
             or type(info) is not dict
             or type(observation) is not array
             or observation.shape != shape
             or observation.dtype != dtype
             or stamp <= last.last
         ):
-            return False
+            return odd()
         try:
             data = dumps(info, option=option) if info else b""
         except TypeError:
-            return False
+            return odd()
         kept = b"" if stack is None else observation.tobytes()
         if len(data) > most_info or _NULL in data or (stack is not None and not kept.startswith(stack.later)):
-            return False
+            return odd()
         seen = {} if keep is None else {FRAMES: keep((look(),))}
         seen[name] = (observation if stack is None else observation[-1]).copy()
         later = None if stack is None else memoryview(kept)[second:]

@@ -49,6 +49,7 @@ class Track:
         seen: Takes observations apart.
         stack: The same, where observations are stacks.
         now: What the next step holds, by the names of its arrays.
+        is_odd: A step of this episode was not plain, so that the others are likely not to be, either.
         knows: The types of actions that need not be told before they are taken: they cannot change meanwhile.
         reel: What is recorded into, once that is decided.
     """
@@ -74,6 +75,7 @@ class Track:
         self._reset_at = 0
         self._place = 0  # of the next step in its episode
         self._is_begun = False
+        self.is_odd = False
         self.knows: frozenset[type] = frozenset()
         self.reel: ReelWriter | None = None
 
@@ -82,6 +84,7 @@ class Track:
         """Whether the next step may be one that `quick` records: a number is done, one array is seen, with a frame."""
         return (
             bool(self.knows)
+            and not self.is_odd
             and self._is_seen
             and self._every == 1
             and not self._is_frame_too
@@ -258,7 +261,7 @@ class Track:
             reel.begin(facts, prefixes)
         self._facts = None
         self._place = 0
-        self._is_begun = True
+        self._is_begun, self.is_odd = True, False
         self.knows = _NUMBERS if self._is_number else frozenset()
 
     def _decide(self, observation: Any) -> None:
