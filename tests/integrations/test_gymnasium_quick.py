@@ -140,7 +140,9 @@ class Ending(Counting):
 
     def step(self, action: Any) -> tuple[Any, Any, Any, Any, Any]:
         found = super().step(action)
-        info = self._random.choice(({"count": self.count}, {}, {"x": float("nan")}, {"note": "y" * 300}))
+        info: dict[str, Any] = {"count": self.count}
+        if self._random.random() < 0.02:
+            info = self._random.choice(({}, {"x": float("nan")}, {"note": "y" * 300}))
         return found[0], found[1], self._random.random() < 0.05, self._random.random() < 0.05, info
 
 
@@ -165,7 +167,7 @@ def test_a_vector_recorded_in_one_piece_is_one_recorded_at_length(
                 if mode == gymnasium.vector.AutoresetMode.DISABLED and over.any():
                     envs.reset(options={"reset_mask": over})
             envs.close()
-        assert (used > 300) == is_quick
+        assert (used > 200) == is_quick
         found.append(recorded(store, run))
     assert found[0] == found[1]
 
