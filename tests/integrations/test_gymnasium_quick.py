@@ -16,6 +16,7 @@ from gymnasium.wrappers import FrameStackObservation
 import playhead
 from playhead.errors import PlayheadError, WrongType
 from playhead.integrations.gymnasium import Recorder, VectorRecorder, quick
+from playhead.lanes.arrays import recorder
 from tests.interrupting import STRIDE, At
 
 SIDE = 16
@@ -193,6 +194,20 @@ def test_most_environments_are_recorded_in_one_piece(store: playhead.Store) -> N
         env.step(0)
         assert env._put is None
         env.close()
+
+
+def test_without_the_interpreters_lock_steps_go_the_long_way(
+    store: playhead.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "_has_lock", lambda: False)
+    with store.run("quick", "free", environment=False) as run:
+        env = Recorder(Counting(), run)
+        env.reset()
+        for action in range(3):
+            env.step(action)
+            assert env._put is None
+        env.close()
+    assert run.episodes[0]["action"].values.tolist() == [0, 1, 2]
 
 
 def test_a_stack_that_does_not_go_on_is_refused_at_once(store: playhead.Store) -> None:

@@ -6,6 +6,7 @@ background; see `reeltape`.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ from playhead.tape import Crew
 
 _INTEGERS = frozenset((int, np.int64, np.int32))
 _PACK = rows.STEP.pack
+_has_lock: Callable[[], bool] = getattr(sys, "_is_gil_enabled", lambda: True)  # newer interpreters can do without
 
 
 class Hand(NamedTuple):
@@ -228,8 +230,11 @@ class ReelRecorder(DeclaringTape):
             names: The arrays of each.
 
         Returns:
-            Where to; None where such steps were not recorded before, or no episode is open.
+            Where to; None where such steps were not recorded before, no episode is open, or the interpreter lets
+            threads run at once, so that lists are no place to meet.
         """
+        if not _has_lock():
+            return None
         with self._lock:
             self._refuse_ended()
             self._draw()
