@@ -287,8 +287,10 @@ def test_saving_deleting_and_collecting_together_lose_nothing(tmp_path: Path) ->
 
     def save(store: playhead.Store, chance: random.Random, say: Any) -> None:
         with store.run("p", "n", environment=False) as run:
-            chosen = chance.sample(range(6), 3)
-            version = run.log_artifact(chance.choice("ab"), [sources / f"{number}.bin" for number in chosen])
+            own = sources / f"{os.getpid()}-{chance.random()}.bin"  # which only this version has, so that gc finds it
+            own.write_bytes(own.name.encode() * 100)
+            chosen = [own.name, *(f"{number}.bin" for number in chance.sample(range(6), 3))]
+            version = run.log_artifact(chance.choice("ab"), [sources / name for name in chosen])
             say("saved", version.name, version.version, chosen)
 
     def purge(store: playhead.Store, chance: random.Random, say: Any) -> None:
@@ -322,7 +324,7 @@ def test_saving_deleting_and_collecting_together_lose_nothing(tmp_path: Path) ->
     with playhead.open(path) as store:
         for name, version in sorted(kept):
             found = store.artifacts[f"{name}:v{version}"].download(tmp_path / "out" / name / str(version))
-            due = {f"{number}.bin": bytes([number]) * 3000 for number in saved[name, version]}
+            due = {file: (sources / file).read_bytes() for file in saved[name, version]}
             assert {file.name: file.read_bytes() for file in found.iterdir()} == due
     assert wrong(path) == []
     collect(path)
