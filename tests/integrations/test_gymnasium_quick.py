@@ -199,7 +199,7 @@ def test_most_environments_are_recorded_in_one_piece(store: playhead.Store) -> N
 def test_without_the_interpreters_lock_steps_go_the_long_way(
     store: playhead.Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder, "_has_lock", lambda: False)
+    monkeypatch.setattr(recorder, "has_lock", lambda: False)
     with store.run("quick", "free", environment=False) as run:
         env = Recorder(Counting(), run)
         env.reset()

@@ -6,10 +6,9 @@ background; see `reeltape`.
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from playhead.errors import Closed, OutOfOrder, WrongShape, WrongType
 from playhead.lanes.arrays import rows
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.declaring import DeclaringTape
+from playhead.lanes.arrays.hand import Hand, has_lock
 from playhead.lanes.arrays.kind import FINALS, KEYFRAMES, PREFIXES, STEPS
 from playhead.lanes.arrays.reeltape import Beginning, Stretch, Together, as_json
 from playhead.lanes.arrays.values import fitted
@@ -28,25 +28,6 @@ from playhead.tape import Crew
 
 _INTEGERS = frozenset((int, np.int64, np.int32))
 _PACK = rows.STEP.pack
-_has_lock: Callable[[], bool] = getattr(sys, "_is_gil_enabled", lambda: True)  # newer interpreters can do without
-
-
-class Hand(NamedTuple):
-    """Where a caller puts steps down by himself.
-
-    A step has a time after `stamps.last`, an info of at most `most_info` bytes, and the number `numbers[0]`. Its values
-    are added to `held`, `stamps` and `numbers` moved on, and what `rows.STEP` packs, with the info behind it, added to
-    `steps`: all that without a call in between, so that neither a signal's exception nor another thread comes between
-    two of these.
-    """
-
-    held: list[Any]
-    steps: list[bytes]
-    numbers: dict[int, int]
-    stamps: clock.Stamps
-    episode: int
-    has: int
-    most_info: int
 
 
 class ReelRecorder(DeclaringTape):
@@ -233,7 +214,7 @@ class ReelRecorder(DeclaringTape):
             Where to; None where such steps were not recorded before, no episode is open, or the interpreter lets
             threads run at once, so that lists are no place to meet.
         """
-        if not _has_lock():
+        if not has_lock():
             return None
         with self._lock:
             self._refuse_ended()
