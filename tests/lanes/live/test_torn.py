@@ -15,6 +15,7 @@ import pytest
 from playhead import clock, live
 
 READS = round(100_000 * float(os.environ.get("PLAYHEAD_CAMPAIGN", "0.1")))
+PATIENCE = 20 * clock.SECOND  # without a frame, while its writer goes on
 
 OURS = """
 import sys, numpy as np
@@ -49,7 +50,7 @@ def writing(program: str, *arguments: object) -> Iterator[subprocess.Popen[bytes
 
 
 def attached(run_id: str) -> live.LiveReader:
-    end = clock.elapsed_ns() + 20 * clock.SECOND
+    end = clock.elapsed_ns() + PATIENCE
     while clock.elapsed_ns() < end:
         try:
             return live.LiveReader(run_id)
@@ -68,14 +69,14 @@ def live_errors() -> tuple[type[Exception], ...]:
 def test_no_frame_is_torn_while_the_writer_goes_flat_out(run_id: str, program: str, slots: int) -> None:
     with writing(program, run_id, slots), attached(run_id) as reader:
         numbers = set()
-        read = missed = 0
+        read, last = 0, clock.elapsed_ns()
         while read < READS:
             found = reader.latest()
-            if found is None:  # another frame came into its place each time
-                missed += 1
-                assert missed < 100 + READS
+            if found is None:  # another frame came into its place each time, or the header is being written anew
+                assert clock.elapsed_ns() - last < PATIENCE
+                clock.sleep(0.0005)  # a writer that was put aside in the midst of it needs a core
                 continue
-            read += 1
+            read, last = read + 1, clock.elapsed_ns()
             value = found.picture[0, 0, 0]
             assert (found.picture == value).all()
             assert found.metadata.step is not None
