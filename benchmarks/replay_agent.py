@@ -26,13 +26,14 @@ class Agent:
     Args:
         actions: How many there are.
         learn_every: Steps between two updates; None never learns.
+        device: Where its network is.
     """
 
-    def __init__(self, actions: int, learn_every: int | None) -> None:
-        self._learn_every = learn_every
+    def __init__(self, actions: int, learn_every: int | None, device: str) -> None:
+        self._learn_every, self._device = learn_every, device
         layers = [nn.Conv2d(STACK, 32, 8, 4), nn.ReLU(), nn.Conv2d(32, 64, 4, 2), nn.ReLU()]
         layers += [nn.Conv2d(64, 64, 3), nn.ReLU(), nn.Flatten(), nn.Linear(3136, 512), nn.ReLU()]
-        self._network = nn.Sequential(*layers, nn.Linear(512, actions))
+        self._network = nn.Sequential(*layers, nn.Linear(512, actions)).to(device)
         self._optimizer = torch.optim.Adam(self._network.parameters(), 1e-4)
         self._seen = np.zeros((MEMORY, SIDE, SIDE, STACK), np.uint8)
         self._next = np.zeros_like(self._seen)
@@ -53,7 +54,7 @@ class Agent:
             self._learn(self._rng.integers(min(self._count, MEMORY), size=BATCH))
 
     def _learn(self, places: Any) -> None:
-        action, reward, ended = torch.from_numpy(self._done[places]).T
+        action, reward, ended = torch.from_numpy(self._done[places]).to(self._device).T
         with torch.no_grad():
             wanted = reward + 0.99 * (1 - ended) * self._values(self._next[places]).amax(1)
         found = self._values(self._seen[places]).gather(1, action.long()[:, None])[:, 0]
@@ -62,12 +63,13 @@ class Agent:
         self._optimizer.step()
 
     def _values(self, observations: Any) -> torch.Tensor:
-        return self._network(torch.from_numpy(observations).permute(0, 3, 1, 2).float() / 255)
+        pictures = torch.from_numpy(observations).to(self._device)
+        return self._network(pictures.permute(0, 3, 1, 2).float() / 255)
 
 
-def timed(env: gymnasium.Env, learn_every: int | None, seed: int) -> float:
+def timed(env: gymnasium.Env, learn_every: int | None, device: str, seed: int) -> float:
     """Play, all that the agent does included; give the wall seconds of a step."""
-    agent = Agent(int(env.action_space.n), learn_every)
+    agent = Agent(int(env.action_space.n), learn_every, device)
     seen, _ = env.reset(seed=seed)
     started = 0
     for i, action in zip(range(STEPS), policy(env, seed), strict=False):
@@ -82,19 +84,23 @@ def timed(env: gymnasium.Env, learn_every: int | None, seed: int) -> float:
 
 def with_an_agent(folder: Path) -> None:
     """Play each game bare and recorded in turns, and print what differs."""
-    print("\n   With a DQN that chooses each action, on the CPU, frames rendered")
+    print("\n   With a DQN that chooses each action, frames rendered")
+    kinds = [("cpu", threads, learn_every) for learn_every in (None, LEARN_EVERY) for threads in (1, 2)]
+    if torch.cuda.is_available():
+        kinds += [("cuda", 1, learn_every) for learn_every in (None, LEARN_EVERY)]
     with playhead.open(folder / "agent") as store, store.run("bench", "agent", environment=False) as run:
-        for threads, learn_every in ((1, None), (2, None), (1, LEARN_EVERY), (2, LEARN_EVERY)):
+        for device, threads, learn_every in kinds:
             torch.set_num_threads(threads)
             bare, recorded = [], []
             for name in GAMES:
                 plain, recorder = Rendering(environment(name)), Recorder(environment(name), run, frames="render")
                 for seed in range(ROUNDS):
-                    bare.append(timed(plain, learn_every, seed))
-                    recorded.append(timed(recorder, learn_every, seed))
+                    bare.append(timed(plain, learn_every, device, seed))
+                    recorded.append(timed(recorder, learn_every, device, seed))
                 recorder.close()
                 plain.close()
             added = [mine / other - 1 for mine, other in zip(recorded, bare, strict=True)]
             what = "acts" if learn_every is None else f"acts, learns every {learn_every} steps"
-            report(f"{what}, {threads} of PyTorch's threads: bare", float(np.median(bare)) * 1e3, "ms")
+            where = "on the GPU" if device == "cuda" else f"{threads} of PyTorch's threads"
+            report(f"{what}, {where}: bare", float(np.median(bare)) * 1e3, "ms")
             report("  wall time added, median of rounds", float(np.median(added)) * 100, "%", 10)

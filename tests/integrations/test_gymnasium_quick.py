@@ -73,6 +73,64 @@ class Counting(gymnasium.Env[Any, Any]):
         return self._canvas if self.count % 2 else self._canvas.copy()
 
 
+class Word(str):
+    __slots__ = ()
+
+
+# What the number in an info may be instead.
+NUMBERS = (
+    *(0, -5, True, 2**62 - 1, 2**62, -(2**62), 2**63, 2**64 - 1, 2**64, 10**30, 10**400),
+    *(0.1, -0.0, 5e-324, 1.7976931348623157e308, float("nan"), float("inf"), float("-inf")),
+    *(np.float64(0.1), np.float32(0.1), np.float32("nan"), np.float16(0.1), np.bool_(True)),
+    *(np.int64(2**63 - 1), np.int64(-(2**63)), np.int32(7), np.uint64(2**64 - 1), np.int8(-3)),
+    *(None, "text", "null", "\ud800", [1], (1, 2), {"x": 1}, np.arange(2), 1j, object),
+)
+
+
+class Telling(Counting):
+    """Tells each of these at some time, with the names of the infos before."""
+
+    def step(self, action: Any) -> tuple[Any, Any, Any, Any, Any]:
+        found = super().step(action)
+        number, place = divmod(self.count, 8)
+        info: dict[Any, Any] = {"count": self.count, "at": 0.5}
+        if place == 4 and number < len(NUMBERS):
+            info["count"] = NUMBERS[number]
+        elif place == 4:
+            info = (
+                {Word("count"): 1},
+                {"count": 1},
+                {},
+                {"at": 1, "count": 2},
+                {"count": 1, "more": 2},
+                {"\ud800": 1},
+            )[number % 6]
+        return (*found[:2], place == 7, False, info)
+
+
+def test_numbers_in_infos_are_recorded_as_they_are_at_length(
+    store: playhead.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for is_quick in (True, False):
+        if not is_quick:
+            at_length(monkeypatch)
+        with store.run("quick", str(is_quick), environment=False) as run:
+            env, used = Recorder(Telling(), run), 0
+            for number in range(8 * (len(NUMBERS) + 6)):
+                if number % 8 == 0:
+                    env.reset()
+                env.step(number)
+                used += env._put is not None
+            env.close()
+        assert (used > 4 * len(NUMBERS)) == is_quick
+        found.append(recorded(store, run))
+    assert found[0] == found[1]
+    infos = [row["info"] for row in store.sql("SELECT info FROM steps").to_pylist()]
+    assert len(infos) == 2 * 8 * (len(NUMBERS) + 6)
+    assert sum("0.5" in (info or "") for info in infos) > len(infos) * 4 // 5
+
+
 def at_length(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quick, "put_of", lambda _track: None)
 
@@ -110,7 +168,8 @@ def recorded(store: playhead.Store, run: Any) -> list[Any]:
         found.append((episode.length, episode.how, finals))
         for name in ("frame", "observation"):
             if name in episode:
-                found.append((name, np.asarray(episode[name].values).tolist()))
+                values = np.asarray(episode[name].values)
+                found.append((name, values.shape, values.dtype, values.tobytes()))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,14 @@ from tests.simulators.playing import game
 SKIPPED, EVERY = 30, 4
 
 
+@cache
+def pong() -> Any:
+    return game("Pong", obs_type="grayscale")
+
+
 def played(steps: int) -> Any:
     """Play, and give the environment, then what is seen before each step."""
-    env = game("Pong", obs_type="grayscale")
+    env = pong()
     env.reset(seed=1)
     for _ in range(SKIPPED):  # until the ball moves
         env.step(1)

@@ -83,6 +83,7 @@ def test_a_store_without_datasets_says_how_to_record_one(tmp_path: Path, open_pa
         page = open_page(f"{server.address}datasets")
         page.get_by_text("No datasets yet").wait_for()
         assert "new_episode" in page.locator("pre").inner_text()
+        page.close()  # before its server goes
 
 
 @pytest.mark.parametrize("path", ["/", "/datasets"])

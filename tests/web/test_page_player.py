@@ -419,6 +419,7 @@ def test_damage_is_said_on_the_frame(
         assert shown.locator('[data-camera="frame"] canvas[data-index]').count() == 0
         shown.keyboard.press("Home")
         assert _settled(shown, index=0)[1] == _digest(_game_frame(0))
+        shown.close()  # before its store does
     open_page.complaints.clear()  # type: ignore[attr-defined]  # the browser writes refused requests to its console
 
 
@@ -501,6 +502,7 @@ def test_an_episode_grows_while_it_is_recorded(tmp_path: Path, page: Path, servi
             reel.end("terminated")
             reel.close()
         shown.get_by_text("terminated", exact=True).first.wait_for()
+        shown.close()  # before its store does
 
 
 def test_scrubbing_leaves_nothing_behind(player: str, open_page: Open) -> None:

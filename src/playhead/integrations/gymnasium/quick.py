@@ -16,12 +16,14 @@ import orjson
 
 from playhead.integrations.gymnasium.spaces import ACTIONS, FRAMES
 from playhead.integrations.gymnasium.track import Track
-from playhead.lanes.arrays import rows
 
 Put = Callable[[int, Any, Any, Any, Any, Any, Any], bool]
 
 _REWARDS = frozenset((int, np.float64, np.float32))
 _LARGE = 1e30  # a whole number far above is no float
+_NUMBERS = frozenset((float, bool, np.float64, np.float32, np.int64, np.int32, np.bool_))  # that nobody changes
+_MOST = 1 << 62  # of numbers in JSON; NaN is not below it
+_NUMBER_BYTES = 25  # at most, in JSON
 _NULL = b"null"  # in JSON, which may have been NaN
 
 
@@ -35,23 +37,26 @@ def put_of(track: Track) -> Put | None:
     reel, plain = track.reel, track.seen.plain
     if not track.is_plain or reel is None or plain is None:
         return None
-    names = (*track.now, ACTIONS)
-    hand = reel.hand(names)
+    (name, shape, dtype), stack, look = plain, track.stack, track.look
+    keep = None if track.pictures is None else track.pictures.keep
+    names = (name, ACTIONS) if keep is None else (FRAMES, name, ACTIONS)
+    hand = reel.hand(names) if names == (*track.now, ACTIONS) else None
     if hand is None:
         return None
     held, steps, numbers, last, episode, has, most_info = hand
-    (name, shape, dtype), stack, look = plain, track.stack, track.look
     second = 0 if stack is None else stack.second
-    keep = None if track.pictures is None else track.pictures.keep
-    array, dumps, option = np.ndarray, orjson.dumps, orjson.OPT_SERIALIZE_NUMPY
-    pack, writer = rows.STEP.pack, reel.writer
+    array = np.ndarray
+    writer = reel.writer
 
     def odd() -> bool:
         track.is_odd = True
         return False
 
+    least, most = -_MOST, _MOST
+    known: frozenset[str] = frozenset()  # names in infos that were JSON
+
     def put(stamp: int, action: Any, observation: Any, reward: Any, terminated: Any, truncated: Any, info: Any) -> bool:
-        nonlocal held, steps
+        nonlocal held, steps, known
         if terminated or truncated:
             return False
         if (
@@ -59,29 +64,40 @@ def put_of(track: Track) -> Put | None:
             or type(info) is not dict
             or type(observation) is not array
             or observation.shape != shape
-            or observation.dtype != dtype
+            or (observation.dtype is not dtype and observation.dtype != dtype)
             or stamp <= last.last
         ):
             return odd()
-        try:
-            data = dumps(info, option=option) if info else b""
-        except TypeError:
-            return odd()
+        told: Any
+        for key, value in info.items():
+            if (
+                key in known
+                and type(key) is str
+                and (type(value) is int or type(value) in _NUMBERS)
+                and least < value < most
+            ):
+                continue
+            told = _json_of(info, most_info)
+            if told is None:
+                return odd()
+            if len(told) + len(info) * _NUMBER_BYTES <= most_info:
+                known = frozenset(info)
+            break
+        else:
+            told = info.copy()
         kept = b"" if stack is None else observation.tobytes()
-        if len(data) > most_info or _NULL in data or (stack is not None and not kept.startswith(stack.later)):
+        if stack is not None and not kept.startswith(stack.later):
             return odd()
         seen = {} if keep is None else {FRAMES: keep((look(),))}
         seen[name] = (observation if stack is None else observation[-1]).copy()
         later = None if stack is None else memoryview(kept)[second:]
         now = track.now
-        now[ACTIONS] = action
-        values = now.values()
-        row = pack(stamp, reward, numbers[0], episode, 0, has, 0) + data
+        values = (now[name], action) if keep is None else (now[FRAMES], now[name], action)
         # From here on without a call, so that an exception of a signal comes before all of it or behind it.
         held += values
         last.last = stamp
+        steps += ((stamp, reward, numbers[0], episode, 0, has, 0, told),)
         numbers[0] += 1
-        steps += (row,)
         track.now = seen
         if stack is not None and later is not None:
             stack.kept, stack.later = kept, later
@@ -92,3 +108,12 @@ def put_of(track: Track) -> Put | None:
         return True
 
     return put
+
+
+def _json_of(info: dict[Any, Any], most: int) -> bytes | None:
+    """Give an info as JSON; None where it is not plain."""
+    try:
+        data = orjson.dumps(info, option=orjson.OPT_SERIALIZE_NUMPY)
+    except TypeError:
+        return None
+    return None if len(data) > most or _NULL in data else data

@@ -12,6 +12,7 @@ import os
 from array import array
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 _MOST_PIECES = 1024  # in a call
@@ -25,27 +26,34 @@ if _read is not None:
 
 
 class Copies:
-    """Copies that are to be made: contiguous arrays, one behind the other into memory of their size.
+    """Copies that are to be made: contiguous arrays of one size, one behind the other into memory.
 
     The arrays and the memory are held until then.
     """
 
     def __init__(self) -> None:
-        self._all: list[tuple[memoryview, list[NDArray[Any]]]] = []
+        self._all: list[tuple[memoryview, list[NDArray[Any]], list[int]]] = []
 
-    def add(self, target: memoryview, values: list[NDArray[Any]]) -> None:
-        """Copy contiguous arrays into memory, later.
+    def add(self, target: memoryview, values: list[Any]) -> bool:
+        """Copy arrays into memory, later; tell whether they can be, since they are contiguous.
 
         Args:
             target: Bytes that can be written, as many as the arrays have.
-            values: The arrays.
+            values: The arrays, of one size.
         """
-        self._all.append((target, values))
+        try:
+            places = _places_of(values)
+        except (TypeError, ValueError):  # what can only be read has its place elsewhere; what is no array, none
+            if not all(map(_is_there, values)):
+                return False
+            places = [int(value.__array_interface__["data"][0]) for value in values]
+        self._all.append((target, values, places))
+        return True
 
     def make(self) -> None:
         """Make all copies."""
-        if sum(len(target) for target, _ in self._all) < _LEAST_BYTES or not self._in_few_calls():
-            for target, values in self._all:
+        if sum([len(target) for target, _, _ in self._all]) < _LEAST_BYTES or not self._in_few_calls():
+            for target, values, _ in self._all:
                 at = 0
                 for value in values:
                     target[at : at + value.nbytes] = value.data.cast("B")
@@ -57,12 +65,13 @@ class Copies:
             return False
         own = os.getpid()
         to, of = array("Q"), array("Q")
-        for target, values in self._all:
-            if len(of) // 2 + len(values) > _MOST_PIECES and not _copied(own, to, of):
+        for target, _, places in self._all:
+            if len(of) // 2 + len(places) > _MOST_PIECES and not _copied(own, to, of):
                 return False
-            to.extend((_address_of(target), len(target)))
-            size = values[0].nbytes
-            of.extend([part for value in values for part in (_address_of(value), size)])
+            to.extend((*_places_of([target]), len(target)))
+            pieces = array("Q", [len(target) // len(places)]) * (2 * len(places))
+            pieces[::2] = array("Q", places)
+            of.extend(pieces)
         return _copied(own, to, of)
 
 
@@ -75,7 +84,14 @@ def _copied(own: int, to: array[int], of: array[int]) -> bool:
     return bool(done == due)
 
 
-def _address_of(memory: Any) -> int:
-    if type(memory) is memoryview or memory.flags.writeable:
-        return ctypes.addressof(ctypes.c_char.from_buffer(memory))  # a quarter of the time that the other takes
-    return int(memory.__array_interface__["data"][0])
+def _places_of(values: list[Any]) -> list[int]:
+    """Say where contiguous memory lies that can be written; without a call of ours for each, since there are many.
+
+    Raises:
+        TypeError, ValueError: Some is not contiguous, can only be read, or is no memory.
+    """
+    return list(map(ctypes.addressof, map(ctypes.c_char.from_buffer, values)))
+
+
+def _is_there(value: Any) -> bool:
+    return type(value) is np.ndarray and value.flags.c_contiguous

@@ -131,7 +131,7 @@ class ReelTape(Tape):
         self._rare = {FINALS: begin.finals, PREFIXES: begin.prefixes, KEYFRAMES: begin.keyframes}
         self._bases = {STEPS: begin.row, **self._rare}
         self._declared: list[Stage] = []
-        self._steps: list[bytes] = []  # as `rows` packs them
+        self._steps: list[rows.Step] = []
         self._notes: list[tuple[int, dict[str, Any]]] = []
         self._waiting = [Stretch(begin.row, Together((), 0), [])]  # what is in no chunk yet; the last one grows
         self._rare_waiting: list[tuple[Stage, int, Any]] = []

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from playhead import strictjson
@@ -35,6 +36,11 @@ ROW = np.dtype(
 HEAD = struct.Struct("<QIII")
 STEP = struct.Struct("<qdqIHHB")  # the fields of `ROW`, in order
 _LEVEL = 1
+_OPTIONS = orjson.OPT_SERIALIZE_NUMPY
+
+# A step that waits: what `STEP` packs, with its info as JSON behind it; or, where packing it would hold up the caller,
+# the fields of `ROW`, and its info, as JSON or as a dict of numbers that nobody else has.
+Step = bytes | tuple[Any, ...]
 
 
 class Block(NamedTuple):
@@ -46,15 +52,27 @@ class Block(NamedTuple):
     notes: list[dict[str, Any]]
 
 
-def pack(first: int, steps: Sequence[bytes], notes: list[dict[str, Any]]) -> tuple[bytes, bytes]:
-    """Give the bytes of a block; a step is what `STEP` packs, with its info behind it."""
-    rows = b"".join([step[: STEP.size] for step in steps])
-    infos = [step[STEP.size :] for step in steps]
+def pack(first: int, steps: Sequence[Step], notes: list[dict[str, Any]]) -> tuple[bytes, bytes]:
+    """Give the bytes of a block."""
+    parts = [
+        (step[: STEP.size], step[STEP.size :])
+        if isinstance(step, bytes)
+        else (STEP.pack(*step[:-1]), _json_of(step[-1]))
+        for step in steps
+    ]
+    rows = b"".join([row for row, _ in parts])
+    infos = [info for _, info in parts]
     lengths = np.fromiter(map(len, infos), "<u4", len(infos)).tobytes()
     text = b"".join(infos)
     noted = strictjson.encode(notes) if notes else b""
     head = HEAD.pack(first, len(steps), len(text), len(noted))
     return head, codec.compress(b"".join((rows, lengths, text, noted)), _LEVEL)
+
+
+def _json_of(info: Any) -> bytes:
+    if type(info) is bytes:
+        return info
+    return orjson.dumps(info, option=_OPTIONS) if info else b""
 
 
 def unpack(payload: Any) -> Block:

@@ -143,12 +143,13 @@ class Stage:
     def _lay_into(self, chunk: Chunk, place: int, values: list[Any], copies: Copies) -> None:
         if self._is_whole_number:
             chunk.rows[place : place + len(values)] = values
-        elif self._is_large and all(map(_is_there, values)):
-            copies.add(chunk.bytes[place * self._row_bytes : (place + len(values)) * self._row_bytes], values)
-        else:
+        elif not self._is_large or not copies.add(self._bytes_of(chunk, place, len(values)), values):
             for at, value in enumerate(values, place):
                 if value is not chunk:  # else it was copied to just there
                     chunk.rows[at] = value.rows[at] if type(value) is Chunk else value
+
+    def _bytes_of(self, chunk: Chunk, place: int, count: int) -> memoryview:
+        return chunk.bytes[place * self._row_bytes : (place + count) * self._row_bytes]
 
     def reach(self, row: int) -> None:
         """Hear that every row before this one is laid, and copied: chunks before its own are full."""
@@ -186,11 +187,6 @@ class Stage:
         # One statement without a call, as above: memory must never be free twice.
         self._written, self._closed = (*ends, self._written)[0], []
         self._spare += [free for _, _, free in written if free is not None]
-
-
-def _is_there(value: Any) -> bool:
-    """Tell whether a value is memory that can be copied as it is."""
-    return type(value) is np.ndarray and value.flags.c_contiguous
 
 
 def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
