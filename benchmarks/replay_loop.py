@@ -16,7 +16,7 @@ from benchmarks.measure import report
 from benchmarks.replay_games import GAMES, environment, policy
 from playhead.integrations.gymnasium import Recorder, VectorRecorder
 
-STEPS, ROUNDS, WARM = 600, 3, 100
+STEPS, ROUNDS, WARM = 600, 8, 100  # a round's wall time differs by a seventh from one to the next, here
 GAMES_AT_ONCE, VECTOR_STEPS, VECTOR_WARM = 4, 200, 40
 
 Times = NDArray[np.float64]
@@ -84,9 +84,11 @@ def measure(folder: Path, stacked_by: str) -> None:
         for name in GAMES:
             games = [Clocked(environment(name, stacked_by=stacked_by)) for _ in range(2)]
             plain, recorder = Rendering(games[0]), Recorder(games[1], run, frames="render")
+            turns = [(bare, plain, games[0]), (recorded, recorder, games[1])]
             for seed in range(ROUNDS):
-                bare.append(timed(plain, games[0], seed))
-                recorded.append(timed(recorder, games[1], seed))
+                for times, env, game in turns:
+                    times.append(timed(env, game, seed))
+                turns.reverse()
             recorder.close()
             plain.close()
     around, theirs = (np.concatenate([times.around for times in side]) for side in (recorded, bare))
@@ -126,9 +128,11 @@ def measure_vector(folder: Path) -> None:
             makers = [partial(environment, name)] * GAMES_AT_ONCE
             plain = gymnasium.vector.SyncVectorEnv(makers)
             recorder = VectorRecorder(gymnasium.vector.SyncVectorEnv(makers), run)
+            turns = [(bare, plain), (recorded, recorder)]
             for seed in range(ROUNDS):
-                bare.append(timed_vector(plain, seed))
-                recorded.append(timed_vector(recorder, seed))
+                for times, env in turns:
+                    times.append(timed_vector(env, seed))
+                turns.reverse()
             recorder.close()
             plain.close()
     added = [mine / other - 1 for mine, other in zip(recorded, bare, strict=True)]
