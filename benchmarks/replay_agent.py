@@ -88,7 +88,7 @@ def with_an_agent(folder: Path) -> None:
     print("\n   With a DQN that chooses each action, frames rendered")
     kinds = [("cpu", threads, learn_every) for learn_every in (None, LEARN_EVERY) for threads in (1, 2)]
     if torch.cuda.is_available():
-        kinds += [("cuda", 1, learn_every) for learn_every in (None, LEARN_EVERY)]
+        kinds = [("cuda", 1, learn_every) for learn_every in (None, LEARN_EVERY)] + kinds
     with playhead.open(folder / "agent") as store, store.run("bench", "agent", environment=False) as run:
         for device, threads, learn_every in kinds:
             torch.set_num_threads(threads)
