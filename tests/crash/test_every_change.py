@@ -16,6 +16,6 @@ from tests.crash.everywhere import MODES, SHARE, at_changes_of_the_kernel
 @pytest.mark.parametrize(("mode", "code"), MODES)
 @pytest.mark.parametrize("what", ["runs", "replays"])
 def test_no_promise_breaks(preload: Path, what: str, mode: str, code: str) -> None:
-    share = SHARE / {"runs": 12, "replays": 20}[what] if SHARE < 1 else SHARE  # of seven modes, and of many changes
+    share = SHARE / {"runs": 7, "replays": 12}[what] if SHARE < 1 else SHARE  # of seven modes, and of many changes
     stride = max(1, round(1 / share))
     at_changes_of_the_kernel(preload, "campaign", (what, mode, code), stride, len(mode) * 3 + len(code))

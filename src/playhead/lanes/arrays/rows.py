@@ -36,7 +36,6 @@ ROW = np.dtype(
 HEAD = struct.Struct("<QIII")
 STEP = struct.Struct("<qdqIHHB")  # the fields of `ROW`, in order
 _LEVEL = 1
-_OPTIONS = orjson.OPT_SERIALIZE_NUMPY
 
 # A step that waits: what `STEP` packs, with its info as JSON behind it; or, where packing it would hold up the caller,
 # the fields of `ROW`, and its info, as JSON or as a dict of numbers that nobody else has.
@@ -72,7 +71,7 @@ def pack(first: int, steps: Sequence[Step], notes: list[dict[str, Any]]) -> tupl
 def _json_of(info: Any) -> bytes:
     if type(info) is bytes:
         return info
-    return orjson.dumps(info, option=_OPTIONS) if info else b""
+    return orjson.dumps(info, option=orjson.OPT_SERIALIZE_NUMPY) if info else b""
 
 
 def unpack(payload: Any) -> Block:
