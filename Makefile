@@ -16,7 +16,7 @@ system:
 
 setup: $(STAMP) $(PAGE)  ## Install Playhead and its tools into .venv, and build the page
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml hatch_build.py $(wildcard src/playhead/native/*.c)
 	@$(BASE) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Playhead needs Python 3.11 or later"; exit 1; }
 	@test -x $(PYTHON) || $(BASE) -m venv $(VENV) || { echo "install venv first: apt-get install python3-venv"; exit 1; }
 	$(PYTHON) -m pip install --quiet --upgrade 'pip>=25.1'
@@ -68,4 +68,4 @@ campaign: system setup  ## Run the crash and fault campaigns whole, and print th
 	$(PYTHON) -m benchmarks.catalogue --runs 100000 --points 100000000
 
 clean:           ## Remove what was built
-	rm -rf $(VENV) .peers demo-store web/node_modules src/playhead/web/page .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
+	rm -rf $(VENV) .peers demo-store web/node_modules src/playhead/web/page src/playhead/native/native.so .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build

@@ -15,6 +15,7 @@ import playhead
 from playhead import wording
 from playhead.cli import output, words
 from playhead.cli.options import examples, json_option, store_option
+from playhead.native import repeats
 
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)[^;]*(?:;.*extra\s*==\s*['\"](?P<extra>[\w-]+)['\"])?")
 
@@ -52,6 +53,7 @@ def _software() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "sqlite": sqlite3.sqlite_version,
+        "native": repeats.missing() is None,
         "dependencies": _versions(needed.pop(None, [])),
         "extras": {str(extra): _versions(names) for extra, names in sorted(needed.items(), key=str)},
     }
@@ -82,7 +84,11 @@ def _store(given: str | None) -> dict[str, Any] | None:
 
 def _print_software(software: dict[str, Any]) -> None:
     click.secho(f"Playhead {software['playhead']}", bold=True)
-    versions = {"python": f"{software['python']} on {software['platform']}", "sqlite": software["sqlite"]}
+    versions = {
+        "python": f"{software['python']} on {software['platform']}",
+        "sqlite": software["sqlite"],
+        "part in C": repeats.missing() or "in use",
+    }
     dependencies = {name: version or "missing" for name, version in software["dependencies"].items()}
     output.print_facts((versions | dependencies).items())
     output.print_heading("Extras")

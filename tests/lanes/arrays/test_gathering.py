@@ -37,28 +37,30 @@ def test_all_are_copied() -> None:
     assert copied([])
 
 
-def test_more_are_copied_than_the_kernel_takes_at_once() -> None:
+def test_many_small_ones_are_copied() -> None:
     assert copied([[np.full((30, 40), number % 256, np.uint8) for number in range(3000)]])
 
 
-def test_all_are_copied_where_the_kernel_has_no_such_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathering, "_read", None)
+def test_all_are_copied_where_nothing_was_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gathering, "library", None)
     assert copied(arrays())
 
 
-@pytest.mark.parametrize("answer", [-1, 0, 4096])
-def test_all_are_copied_where_the_kernel_refuses_or_stops(monkeypatch: pytest.MonkeyPatch, answer: int) -> None:
-    asked = []
-    monkeypatch.setattr(gathering, "_read", lambda *arguments: asked.append(arguments) or answer)
-    assert copied(arrays())
+def test_what_is_large_is_copied_by_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    if gathering.library is None:
+        pytest.skip("Playhead was installed without a compiler")
+    asked: list[int] = []
+    real = gathering.library.playhead_gather
+
+    class Library:
+        @staticmethod
+        def playhead_gather(pieces: int, number: int) -> None:
+            asked.append(number)
+            real(pieces, number)
+
+    monkeypatch.setattr(gathering, "library", Library)
+    found = arrays()
+    assert copied(found)
+    assert asked == [sum(map(len, found))]
+    assert copied([[np.ones(100, np.uint8)]])
     assert len(asked) == 1
-
-
-def test_the_kernel_copies_what_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    if gathering._read is None:
-        pytest.skip("this system has no such call")
-    copies = Copies()
-    target = bytearray(2 << 20)
-    copies.add(memoryview(target), [np.ones(1 << 20, np.uint8)] * 2)
-    assert copies._in_few_calls()
-    assert target == b"\1" * (2 << 20)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import zlib
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import count
 from typing import Any
 
@@ -12,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playhead.errors import WrongType
-from playhead.zstd import Malformed, compress, compress_all, expand, expand_all
+from playhead.zstd import Malformed, compress, compress_all, compress_images, expand, expand_all
 
 __all__ = ["Malformed", "check", "compress", "decode", "encode", "encode_all", "expand", "expand_all"]
 
@@ -37,7 +39,10 @@ def check(codec: str | None) -> str:
     return name
 
 
-IMAGE_BYTES = 4096  # a row of bytes of this size is taken for an image
+IMAGE_BYTES = 4096  # a row of this size is taken for an image
+_MOST_STACKED = 16  # an axis of at most so many may be a stack of images
+_COLOURS = 3  # of which there are as many, are none
+_NEAR = 16  # bytes; a repetition at a shorter distance is slow to read back
 
 
 def encode(codec: str, rows: NDArray[Any], level: int) -> bytes:
@@ -45,7 +50,7 @@ def encode(codec: str, rows: NDArray[Any], level: int) -> bytes:
     data = np.ascontiguousarray(rows)
     match codec:
         case "zstd":
-            return compress(data.reshape(-1).view(np.uint8), level, images=_are_images(data))
+            return encode_all([data], level)[0]
         case "gzip":
             return zlib.compress(data.tobytes(), level)
         case "gzip+shuffle":
@@ -55,19 +60,38 @@ def encode(codec: str, rows: NDArray[Any], level: int) -> bytes:
     return data.tobytes()
 
 
-def encode_all(chunks: Sequence[NDArray[Any]], level: int) -> list[Any]:
+def encode_all(chunks: Sequence[NDArray[Any]], level: int) -> list[bytes]:
     """Give what `encode` gives for each of several chunks with Zstandard, all of which are compressed in one go."""
-    found: list[Any] = [None] * len(chunks)
-    for images in (True, False):
-        places = [place for place, rows in enumerate(chunks) if _are_images(rows) == images]
-        flat = [np.ascontiguousarray(chunks[place]).reshape(-1).view(np.uint8) for place in places]
-        for place, data in zip(places, compress_all(flat, level, images=images), strict=True):
-            found[place] = data
-    return found
+    flat = [np.ascontiguousarray(rows).reshape(-1).view(np.uint8) for rows in chunks]
+    distances = [_distances(rows.shape[1:], rows.dtype.itemsize) for rows in chunks]
+    images = [place for place, likely in enumerate(distances) if likely]
+    others = [place for place, likely in enumerate(distances) if not likely]
+    packed = compress_images([flat[place] for place in images], level, [distances[place] for place in images])
+    packed += compress_all([flat[place] for place in others], level)
+    found = dict(zip(images + others, packed, strict=True))
+    return [found[place] for place in range(len(chunks))]
 
 
-def _are_images(rows: NDArray[Any]) -> bool:
-    return rows.dtype.itemsize == 1 and rows.nbytes >= IMAGE_BYTES * len(rows)
+@lru_cache
+def _distances(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Say how many bytes back an image most likely has what it has here, the likeliest first; none if it is no image.
+
+    That is in the image before it: at the same place, or, in a stack of images, one further on in it, which may be its
+    first axis or its last. Else it is one line up, two lines, or a pixel to the left.
+    """
+    image = math.prod(shape) * itemsize
+    if image < IMAGE_BYTES:
+        return ()
+    pixel = itemsize * (shape[-1] if len(shape) > 2 and shape[-1] <= _MOST_STACKED else 1)
+    line = math.prod(shape[1:] if pixel > itemsize else shape[-1:]) * itemsize
+    plane = math.prod(shape[1:]) * itemsize
+    likely = [image]
+    if len(shape) > 2 and shape[0] <= _MOST_STACKED:
+        likely = [image - plane, image, plane]
+    elif pixel > itemsize and shape[-1] != _COLOURS:
+        likely += [image - itemsize]
+    likely += [line, 2 * line, pixel * -(-_NEAR // pixel), pixel]
+    return tuple(dict.fromkeys(distance for distance in likely if distance > 0))
 
 
 def decode(codec: str, data: Any, out: NDArray[Any], chunk_bytes: int) -> None:

@@ -1,28 +1,25 @@
 """Copying many arrays to where they are needed while another thread has the interpreter.
 
 Python and NumPy copy one array at a time. Either they hold the interpreter meanwhile, and the thread that steps an
-environment waits, or they let go of it and must ask for it back, for each array. Linux copies any number of pieces of
-memory in one call: slower than a plain copy, but nobody waits for it.
+environment waits, or they let go of it and must ask for it back, for each array. In C any number is copied by one call.
 """
 
 from __future__ import annotations
 
 import ctypes
-import os
 from array import array
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-_MOST_PIECES = 1024  # in a call
+from playhead.native import library
+
 _LEAST_BYTES = 1 << 20  # below, a plain copy is done before a call would have begun
 
-_read = getattr(ctypes.CDLL(None), "process_vm_readv", None)
-if _read is not None:
-    _read.restype = ctypes.c_ssize_t
-    _size = ctypes.c_ulong
-    _read.argtypes = [ctypes.c_int, ctypes.c_void_p, _size, ctypes.c_void_p, _size, _size]
+if library is not None:
+    library.playhead_gather.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    library.playhead_gather.restype = None
 
 
 class Copies:
@@ -52,36 +49,27 @@ class Copies:
 
     def make(self) -> None:
         """Make all copies."""
-        if sum([len(target) for target, _, _ in self._all]) < _LEAST_BYTES or not self._in_few_calls():
-            for target, values, _ in self._all:
-                at = 0
-                for value in values:
-                    target[at : at + value.nbytes] = value.data.cast("B")
-                    at += value.nbytes
-
-    def _in_few_calls(self) -> bool:
-        """Let the kernel make them; tell whether it did, which a sandbox may forbid it."""
-        if _read is None:
-            return False
-        own = os.getpid()
-        to, of = array("Q"), array("Q")
-        for target, _, places in self._all:
-            if len(of) // 2 + len(places) > _MOST_PIECES and not _copied(own, to, of):
-                return False
-            to.extend((*_places_of([target]), len(target)))
-            pieces = array("Q", [len(target) // len(places)]) * (2 * len(places))
-            pieces[::2] = array("Q", places)
-            of.extend(pieces)
-        return _copied(own, to, of)
+        if library is not None and sum([len(target) for target, _, _ in self._all]) >= _LEAST_BYTES:
+            pieces = array("Q")
+            for target, _, places in self._all:
+                pieces.extend(_pieces(target, places))
+            library.playhead_gather(pieces.buffer_info()[0], len(pieces) // 3)
+            return
+        for target, values, _ in self._all:
+            at = 0
+            for value in values:
+                target[at : at + value.nbytes] = value.data.cast("B")
+                at += value.nbytes
 
 
-def _copied(own: int, to: array[int], of: array[int]) -> bool:
-    """Copy pieces of memory, and forget them; tell whether all of them were."""
-    assert _read is not None
-    due = sum(to[1::2])
-    done = _read(own, to.buffer_info()[0], len(to) // 2, of.buffer_info()[0], len(of) // 2, 0)
-    del to[:], of[:]
-    return bool(done == due)
+def _pieces(target: memoryview, places: list[int]) -> array[int]:
+    """Say where each piece goes, where it lies, and how large it is; without a step of ours for each."""
+    [start] = _places_of([target])
+    size = len(target) // len(places)
+    found = array("Q", [size]) * (3 * len(places))
+    found[0::3] = array("Q", range(start, start + len(target), size))
+    found[1::3] = array("Q", places)
+    return found
 
 
 def _places_of(values: list[Any]) -> list[int]:
