@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from typing import Any
 
@@ -18,6 +19,10 @@ from playhead.native import repeats
 
 needs_it = pytest.mark.skipif(
     native.library is None or repeats.zstandard is None, reason="Playhead was installed without a compiler"
+)
+
+DECOMPRESS = ctypes.CFUNCTYPE(  # ZSTD_decompressDCtx
+    ctypes.c_size_t, *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t)
 )
 
 
@@ -181,13 +186,23 @@ def test_an_unknown_version_of_zstandard_is_not_used(version: int, monkeypatch: 
 
 
 @needs_it
-def test_a_frame_that_does_not_read_back_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("wrong", ["a byte", "the size", "an error"])
+def test_a_frame_that_does_not_read_back_is_not_used(wrong: str) -> None:
     assert repeats.zstandard is not None
     assert native.library is not None
     own = repeats.Repeats(repeats.zstandard, native.library)
     rows = film((84, 84)).reshape(-1)
     assert own.pack([rows], [(7056, 84)]) != [None]
-    own._with.decompress = own._with.compress_sequences  # answers, but with something else
+    decompress = DECOMPRESS(own._with.decompress)
+
+    def decompress_wrongly(context: int, out: int, room: int, data: int, size: int) -> int:
+        back: int = decompress(context, out, room, data, size)
+        if wrong == "a byte":
+            ctypes.c_uint8.from_address(out + back // 2).value ^= 1
+        return {"a byte": back, "the size": back - 1, "an error": 2**64 - 20}[wrong]
+
+    wrongly = DECOMPRESS(decompress_wrongly)
+    own._with.decompress = ctypes.cast(wrongly, ctypes.c_void_p)
     assert own.pack([rows], [(7056, 84)]) == [None]
 
 
