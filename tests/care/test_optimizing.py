@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 import playhead
+from playhead import native
 from playhead.care import optimizing
 from playhead.errors import Damaged
 from playhead.lanes.arrays.recompressing import recompress
 from playhead.lanes.arrays.sealed import SealedFile
 from playhead.layout import ReplayFolder
+from playhead.native import repeats
 from tests.care.everything import values_of
 from tests.care.test_verifying import change, wrong
 
@@ -49,6 +51,33 @@ def test_frames_that_repeat_become_smaller(tmp_path: Path) -> None:
         with h5py.File(file) as opened:
             assert dict(opened.attrs) == attributes
             assert sorted(opened["steps"]) == names
+
+
+@pytest.mark.skipif(repeats.missing() is not None, reason="Playhead was installed without a compiler")
+def test_frames_of_an_install_without_the_part_in_c_become_as_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images = np.zeros((60, 84, 84), np.uint8)
+    images[:, ::7, ::5] = np.arange(17, dtype=np.uint8)
+    for k in range(60):  # something that moves
+        images[k, k : k + 9, 20:40] = 200
+    sizes = {}
+    with playhead.open(tmp_path / "store") as store:
+        for name, library in {"with": native.library, "without": None}.items():
+            monkeypatch.setattr(repeats, "library", library)
+            with store.run("p", name, run_id=name, environment=False) as run:
+                reel = run.new_reel()
+                for image in images:
+                    reel.step({"frames": image}, 0.0, False, False)
+        monkeypatch.undo()
+        for name in ("with", "without"):
+            file = store.path / f"replay/{name}.h5"
+            sizes[name] = SealedFile(file).datasets["frames"].table["size"].sum()
+        assert sizes["with"] < sizes["without"]
+        optimizing.compact(store._home, level=1)
+        file = store.path / "replay/without.h5"
+        assert SealedFile(file).datasets["frames"].table["size"].sum() == sizes["with"]
+        assert all((store.resolve(f"h5://without/frames/{k}") == images[k]).all() for k in range(60))
 
 
 def test_a_damaged_replay_is_left_as_it_is(path: Path) -> None:
