@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,29 @@ def test_recording_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
         recording.assert_whole(following)
         recording.assert_whole()
     assert [span.how for span in following.spans].count(None) >= 3  # the episodes that were open are kept
+    recording.close()
+    recording.assert_whole()
+
+
+def test_a_segment_that_ends_while_the_one_before_was_just_sealed_is_sealed_too(tmp_path: Path) -> None:
+    """Was a bug: the thread that seals had looked for more and found none, but was alive, so that none was started."""
+    recording = Recording(reel_in(tmp_path), config())
+    tell, may_end = recording.writer._tell, threading.Event()
+
+    def tell_and_linger(*given: Any) -> None:
+        tell(*given)
+        may_end.wait()
+
+    recording.writer._tell = tell_and_linger  # type: ignore[method-assign]
+    while not (recording.files.journal / "000001.seg").exists():
+        record(recording, 1)  # returns when it alone is left: the other is sealed
+    while not (recording.files.journal / "000002.seg").exists():
+        recording.step(arrays_of(len(recording.steps)))
+        recording.writer.writer.run_now()
+    may_end.set()
+    record(recording, 1)
+    recording.flush()
+    recording.assert_whole()
     recording.close()
     recording.assert_whole()
 

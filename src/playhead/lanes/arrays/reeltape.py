@@ -287,29 +287,30 @@ class ReelTape(Tape):
                 stage.rebase(self._bases[stage.kind.axis])
             self._open_segment()
             self._is_roll_due = False
-        if self._on_roll is not None and (self._rolling is None or not self._rolling.is_alive()):
-            rolling = threading.Thread(target=self._tell, args=(self._on_roll,))
+        if self._on_roll is not None:
+            self._rolling = threading.Thread(target=self._tell, args=(self._on_roll, self._rolling))
             with contextlib.suppress(RuntimeError):  # the interpreter ends and starts no more threads
-                rolling.start()
-                self._rolling = rolling
+                self._rolling.start()
 
-    def _tell(self, on_roll: Callable[[int], None]) -> None:
-        told = -1
+    def _tell(self, on_roll: Callable[[int], None], before: threading.Thread | None) -> None:
+        _wait_for(before)  # one at a time; whether one that is under way would still see this segment is not known
         try:
-            while told < self._journal.segment:
-                told = self._journal.segment
-                on_roll(told)
+            on_roll(self._journal.segment)
         except (OSError, PlayheadError) as error:
             self.writer.error = error
 
     def _let_go(self) -> None:
         try:
-            if self._rolling is not None:
-                self._rolling.join()
+            _wait_for(self._rolling)
             if self._on_end is not None:
                 self._on_end()
         finally:
             super()._let_go()
+
+
+def _wait_for(thread: threading.Thread | None) -> None:
+    if thread is not None and thread.ident is not None:  # it was started
+        thread.join()
 
 
 def as_json(facts: Mapping[str, Any]) -> dict[str, Any]:
