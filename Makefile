@@ -16,7 +16,7 @@ system:
 
 setup: $(STAMP) $(PAGE)  ## Install Playhead and its tools into .venv, and build the page
 
-$(STAMP): pyproject.toml hatch_build.py $(wildcard src/playhead/native/*.c)
+$(STAMP): pyproject.toml hatch_build.py $(wildcard src/playhead/native/*.[ch])
 	@$(BASE) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Playhead needs Python 3.11 or later"; exit 1; }
 	@test -x $(PYTHON) || $(BASE) -m venv $(VENV) || { echo "install venv first: apt-get install python3-venv"; exit 1; }
 	$(PYTHON) -m pip install --quiet --upgrade 'pip>=25.1'

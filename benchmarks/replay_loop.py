@@ -22,24 +22,6 @@ GAMES_AT_ONCE, VECTOR_STEPS, VECTOR_WARM = 4, 200, 40
 Times = NDArray[np.float64]
 
 
-class Clocked(gymnasium.Wrapper):
-    """Counts the CPU that the game itself takes on this thread, so that it can be told from what is around it."""
-
-    spent_ns = 0
-
-    def step(self, action: Any) -> Any:
-        start = time.thread_time_ns()
-        found = self.env.step(action)
-        self.spent_ns += time.thread_time_ns() - start
-        return found
-
-    def render(self) -> Any:
-        start = time.thread_time_ns()
-        found = self.env.render()
-        self.spent_ns += time.thread_time_ns() - start
-        return found
-
-
 class Rendering(gymnasium.Wrapper):
     """Does around a game what every recorder must, and nothing else: a call, and a frame for each step."""
 
@@ -57,55 +39,63 @@ class Rendering(gymnasium.Wrapper):
 class Round(NamedTuple):
     """Seconds of each step."""
 
-    around: Times  # CPU on this thread, without that of the game
-    cpu: Times  # with it
+    cpu: Times  # of this thread, with that of the game
     wall: Times
 
 
-def timed(env: gymnasium.Env, game: Clocked, seed: int) -> Round:
+def timed(env: gymnasium.Env, seed: int) -> Round:
     """Play with the seeded policy."""
-    cpu, inside, wall = np.empty(STEPS), np.empty(STEPS), np.empty(STEPS)
+    cpu, wall = np.empty(STEPS), np.empty(STEPS)
     env.reset(seed=seed)
     for i, action in zip(range(STEPS), policy(env, seed), strict=False):
-        game.spent_ns = 0
         start, start_cpu = time.perf_counter_ns(), time.thread_time_ns()
         _, _, terminated, truncated, _ = env.step(action)
         cpu[i], wall[i] = time.thread_time_ns() - start_cpu, time.perf_counter_ns() - start
-        inside[i] = game.spent_ns
         if terminated or truncated:
             env.reset()
-    return Round(*(times[WARM:] / 1e9 for times in (cpu - inside, cpu, wall)))
+    return Round(*(times[WARM:] / 1e9 for times in (cpu, wall)))
 
 
 def measure(folder: Path, stacked_by: str) -> None:
-    """Play each game bare and recorded in turns, with the same actions, and print what differs."""
-    bare, recorded = [], []
+    """Play each game blind, rendered and recorded, in turns with the same actions; print what differs."""
+    blind: list[Round] = []
+    bare: list[Round] = []
+    recorded: list[Round] = []
     with playhead.open(folder) as store, store.run("bench", "loop", environment=False) as run:
         for name in GAMES:
-            games = [Clocked(environment(name, stacked_by=stacked_by)) for _ in range(2)]
-            plain, recorder = Rendering(games[0]), Recorder(games[1], run, frames="render")
-            turns = [(bare, plain, games[0]), (recorded, recorder, games[1])]
+            games = [environment(name, stacked_by=stacked_by) for _ in range(3)]
+            turns = [
+                (blind, games[0]),
+                (bare, Rendering(games[1])),
+                (recorded, Recorder(games[2], run, frames="render")),
+            ]
             for seed in range(ROUNDS):
-                for times, env, game in turns:
-                    times.append(timed(env, game, seed))
+                for times, env in turns:
+                    times.append(timed(env, seed))
                 turns.reverse()
-            recorder.close()
-            plain.close()
-    around, theirs = (np.concatenate([times.around for times in side]) for side in (recorded, bare))
-    longer = np.concatenate([mine.cpu - other.cpu for mine, other in zip(recorded, bare, strict=True)])
-    walls = [mine.wall.sum() / other.wall.sum() - 1 for mine, other in zip(recorded, bare, strict=True)]
-    stalls = [np.quantile(np.concatenate([times.wall for times in side]), 0.999) * 1e3 for side in (recorded, bare)]
+            for _, env in turns:
+                env.close()
+    dearer = np.concatenate([mine.cpu - other.cpu for mine, other in zip(recorded, bare, strict=True)])
     print(f"\n1. In a real loop: six games, frames rendered, stacks of four in {stacked_by}")
     report("a step without recording, CPU, median", _us(np.concatenate([times.cpu for times in bare])), "µs")
-    report("recording it, CPU of the same thread, median", _us(around) - _us(theirs), "µs", 20)
-    report("  and all that it slows down on that thread", _us(longer), "µs")
-    report("wall time added, median of rounds", float(np.median(walls)) * 100, "%", 10)
-    report("the slowest step in a thousand, wall", float(stalls[0]), "ms")
-    report("  without recording", float(stalls[1]), "ms")
+    report("recording it, CPU of the same thread, median", _us(dearer), "µs", 20)
+    report("wall time added, median of rounds", _added(recorded, bare), "%", 10)
+    report("  to a loop that does not render, either", _added(recorded, blind), "%")
+    report("the slowest step in a thousand, wall", _slowest(recorded), "ms")
+    report("  without recording", _slowest(bare), "ms")
 
 
 def _us(times: Times) -> float:
     return float(np.median(times)) * 1e6
+
+
+def _added(side: list[Round], other: list[Round]) -> float:
+    walls = [mine.wall.sum() / theirs.wall.sum() - 1 for mine, theirs in zip(side, other, strict=True)]
+    return float(np.median(walls)) * 100
+
+
+def _slowest(side: list[Round]) -> float:
+    return float(np.quantile(np.concatenate([times.wall for times in side]), 0.999)) * 1e3
 
 
 def timed_vector(env: gymnasium.vector.VectorEnv, seed: int) -> float:

@@ -10,6 +10,7 @@ SECOND = 1_000_000_000
 # Python's own functions, and no calls of them: they are read at every step.
 now_ns = time.time_ns  # the wall clock
 elapsed_ns = time.monotonic_ns  # the monotonic clock: good for differences, nothing else
+spent_ns = time.thread_time_ns  # of the processor, by this thread
 
 
 def now() -> float:

@@ -21,8 +21,8 @@ import numpy as np, zstandard
 from playhead import native
 native.library = ctypes.CDLL(sys.argv[1])
 from playhead.lanes.arrays import gathering
-from playhead.native import repeats
-assert repeats.library is native.library is gathering.library
+from playhead.native import colours, repeats
+assert repeats.library is native.library is gathering.library is colours.library
 
 rng, packed = np.random.default_rng(7), 0
 for turn in range(400):
@@ -45,6 +45,16 @@ assert copies.add(memoryview(target), values)
 copies.make()
 assert target == b"".join(value.tobytes() for value in values)
 
+palette = rng.integers(0, 256, (256, 3)).astype(np.uint8)
+for height, width in [(1, 1), (1, 3), (2, 15), (3, 16), (5, 17), (700, 640)]:
+    numbers, known = rng.integers(0, 200, (height, width)).astype(np.uint8), colours.Colours()
+    assert not known.know(numbers)
+    assert known.learn(numbers, palette[numbers]) and known.know(numbers)
+    pixels, copies = bytearray(3 * numbers.size), gathering.Copies()
+    assert copies.add(memoryview(pixels), [numbers], known)
+    copies.make()
+    assert pixels == palette[numbers].tobytes()
+
 if sys.argv[2:]:  # a check that cannot fail is none: one byte too many
     copies = gathering.Copies()
     copies.add(memoryview(target), values)
@@ -64,7 +74,7 @@ def test_no_byte_beyond_is_touched(tmp_path: Path) -> None:
     library = tmp_path / "checked.so"
     checks = "-fsanitize=address,undefined"
     sources = sorted(PLACE.glob("*.c"))
-    assert len(sources) == 2
+    assert len(sources) == 3
     command = ["cc", "-std=c11", "-O1", "-g", checks, "-fno-sanitize-recover=all", "-fPIC", "-shared", "-o", library]
     subprocess.run([*command, *sources], check=True)
     settings = {"LD_PRELOAD": runtime.strip(), "PYTHONMALLOC": "malloc", "ASAN_OPTIONS": "detect_leaks=0"}

@@ -9,13 +9,16 @@ from __future__ import annotations
 import ctypes
 from pathlib import Path
 
+_FUNCTIONS = ("playhead_gather", "playhead_pack", "playhead_know", "playhead_learn")
+
 
 def _load() -> ctypes.CDLL | None:
     path = Path(__file__).with_name("native.so")
     try:
-        return ctypes.CDLL(str(path)) if path.exists() else None
+        found = ctypes.CDLL(str(path)) if path.exists() else None
     except OSError:  # compiled for another machine
         return None
+    return found if all(hasattr(found, name) for name in _FUNCTIONS) else None  # else compiled of older sources
 
 
 library = _load()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from playhead.lanes.arrays import gathering
 from playhead.lanes.arrays.gathering import Copies
+from playhead.native.colours import Colours
 
 
 def arrays() -> list[list[NDArray[Any]]]:
@@ -64,3 +65,26 @@ def test_what_is_large_is_copied_by_one_call(monkeypatch: pytest.MonkeyPatch) ->
     assert asked == [sum(map(len, found))]
     assert copied([[np.ones(100, np.uint8)]])
     assert len(asked) == 1
+
+
+def numbered(at_once: int) -> None:
+    """Copy pictures of which some are numbers of colours, and see that all are pixels."""
+    rng, colours = np.random.default_rng(1), Colours()
+    everything = rng.integers(0, 256, (256, 3), np.uint8)
+    assert colours.learn(np.arange(256, dtype=np.uint8).reshape(16, 16), everything.reshape(16, 16, 3))
+    numbers = [rng.integers(0, 256, (37, 41), np.uint8) for _ in range(at_once)]
+    expected = [everything[each] for each in numbers]
+    given = [each if place % 3 else pixels for place, (each, pixels) in enumerate(zip(numbers, expected, strict=True))]
+    memory = bytearray(sum(pixels.nbytes for pixels in expected))
+    copies = Copies()
+    assert copies.add(memoryview(memory), given, colours)
+    copies.make()
+    assert bytes(memory) == b"".join(pixels.tobytes() for pixels in expected)
+
+
+@pytest.mark.skipif(gathering.library is None, reason="Playhead was installed without a compiler")
+def test_numbers_of_colours_are_spelled_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbered(5)
+    numbered(700)
+    monkeypatch.setattr(gathering, "library", None)
+    numbered(700)

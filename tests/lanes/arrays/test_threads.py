@@ -41,6 +41,36 @@ def in_threads(work: Callable[[int], None], count: int) -> None:
         raise raised[0]
 
 
+# -- who writes -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seconds", [0, 0.004])
+def test_a_caller_who_outruns_the_background_writes_himself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    steps: dict[bool, int] = {True: 0, False: 0}
+    caller = threading.current_thread()
+    lay = ReelWriter._lay
+
+    def counted(self: ReelWriter, stop: int) -> None:
+        steps[threading.current_thread() is caller] += stop - self._staged
+        lay(self, stop)
+
+    monkeypatch.setattr(ReelWriter, "_lay", counted)
+    frames = np.random.default_rng(0).integers(0, 256, (8, 210, 160, 3), np.uint8)
+    count = 300 if seconds else 2000
+    writer = ReelWriter(files := reel_in(tmp_path), ReplayConfig())
+    for row in range(count):
+        writer.step({"frames": frames[row % 8]}, row, False, False)
+        if seconds:
+            time.sleep(seconds)
+    writer.close()
+    assert steps[seconds == 0] > count / 4  # of a machine that may do other things meanwhile
+    reel = Reel(files)
+    assert (reel.read("frames", 0, count)[::7] == frames[np.arange(count) % 8][::7]).all()
+    reel.close()
+
+
 # -- threads ----------------------------------------------------------------------------------------------------------
 
 

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 import orjson
 
+from playhead.integrations.gymnasium.frames import Look
 from playhead.integrations.gymnasium.spaces import ACTIONS, FRAMES
 from playhead.integrations.gymnasium.track import Track
+from playhead.lanes.arrays.writer import ReelWriter
 
 Put = Callable[[int, Any, Any, Any, Any, Any, Any], bool]
 
@@ -44,6 +46,7 @@ def put_of(track: Track) -> Put | None:
     if hand is None:
         return None
     held, steps, numbers, last, episode, has, most_info = hand
+    shown = _look_in_numbers(track, reel)
     second = 0 if stack is None else stack.second
     array = np.ndarray
     writer = reel.writer
@@ -88,7 +91,7 @@ def put_of(track: Track) -> Put | None:
         kept = b"" if stack is None else observation.tobytes()
         if stack is not None and not kept.startswith(stack.later):
             return odd()
-        seen = {} if keep is None else {FRAMES: keep((look(),))}
+        seen = {} if keep is None else {FRAMES: keep((look(),)) if shown is None else shown()}
         seen[name] = (observation if stack is None else observation[-1]).copy()
         later = None if stack is None else memoryview(kept)[second:]
         now = track.now
@@ -108,6 +111,15 @@ def put_of(track: Track) -> Put | None:
         return True
 
     return put
+
+
+def _look_in_numbers(track: Track, reel: ReelWriter) -> Look | None:
+    """Give what takes frames as numbers of colours, where they can be taken so; nobody else has them."""
+    screens = track.screens
+    if screens is None or not screens.begin(track.now[FRAMES]):
+        return None
+    reel.take_numbers(FRAMES, screens.colours)
+    return screens.look
 
 
 def _json_of(info: dict[Any, Any], most: int) -> bytes | None:

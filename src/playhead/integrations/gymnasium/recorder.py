@@ -13,6 +13,7 @@ from playhead.integrations.gymnasium import plan, quick, stacks
 from playhead.integrations.gymnasium.frames import OBSERVATION, RENDER, RESIMULATE, Pictures, look_at, wrappers_of
 from playhead.integrations.gymnasium.infos import Packer
 from playhead.integrations.gymnasium.live import Live
+from playhead.integrations.gymnasium.screens import screens_of
 from playhead.integrations.gymnasium.states import StatesTrack
 from playhead.integrations.gymnasium.track import Track, facts_of_reset
 from playhead.lanes.arrays.config import ReplayConfig
@@ -101,7 +102,7 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
             made = plan.make(self.env, self.env.observation_space, self.env.action_space, self._options)
             look, pictures = look_at(self.env), Pictures(self.env)
             if self._rig is None:
-                self._made = Track(made, self._open_reel, look, pictures)
+                self._made = Track(made, self._open_reel, look, pictures, screens_of(self.env, look, pictures))
             else:
                 every = self._options.keyframe_every
                 self._made = StatesTrack(made, self._open_reel, look, pictures, self._rig, every)

@@ -19,6 +19,7 @@ from playhead.integrations.gymnasium.cells import Cells, is_small_number, whole
 from playhead.integrations.gymnasium.frames import OBSERVATION, RENDER, Look, Pictures
 from playhead.integrations.gymnasium.infos import Packer
 from playhead.integrations.gymnasium.plan import Plan
+from playhead.integrations.gymnasium.screens import Screens
 from playhead.integrations.gymnasium.spaces import ACTIONS, FRAMES, OBSERVATIONS, describe
 from playhead.lanes.arrays.writer import ReelWriter
 
@@ -42,10 +43,12 @@ class Track:
         open_reel: Opens the reel, with its facts and stacks.
         look: Renders the environment.
         pictures: Keeps what was rendered.
+        screens: Gives the same in numbers of colours.
 
     Attributes:
         look: Renders the environment.
         pictures: Keeps what was rendered; None where frames are no renderings.
+        screens: Gives the same in numbers of colours, where the environment can.
         seen: Takes observations apart.
         stack: The same, where observations are stacks.
         now: What the next step holds, by the names of its arrays.
@@ -54,11 +57,14 @@ class Track:
         reel: What is recorded into, once that is decided.
     """
 
-    def __init__(self, plan: Plan, open_reel: OpenReel, look: Look, pictures: Pictures) -> None:
+    def __init__(
+        self, plan: Plan, open_reel: OpenReel, look: Look, pictures: Pictures, screens: Screens | None = None
+    ) -> None:
         self._plan = plan
         self._open_reel = open_reel
         self.look = look
         self.pictures = pictures if plan.source == RENDER else None
+        self.screens = screens if plan.source == RENDER else None
         self._every = plan.every
         self._pack = Packer().pack
         name = FRAMES if plan.is_frame_observation else OBSERVATIONS
@@ -168,6 +174,7 @@ class Track:
             can_look: The environment is still in the state that the observation shows.
             lost: What came of rendering it, where that was tried and failed; it is raised here.
         """
+        self._spell_out()
         if not self._is_begun:
             if self._depth is not None:
                 self._decide(observation)
@@ -203,8 +210,15 @@ class Track:
 
     def picture(self) -> Any:
         """Give what the environment shows now: the frame that is kept for the next step, or else it is rendered."""
+        self._spell_out()
         kept = self.now.get(FRAMES)
         return self.look() if kept is None else kept
+
+    def _spell_out(self) -> None:
+        """Turn the picture that is kept for the next step into pixels, where `quick` left numbers of colours."""
+        kept = self.now.get(FRAMES)
+        if self.screens is not None and kept is not None:
+            self.now[FRAMES] = self.screens.spelled(kept)
 
     def fail(self, error: BaseException) -> None:
         """Take note that the environment, or rendering it, raised an error: its episode ends."""
@@ -213,6 +227,7 @@ class Track:
 
     def end(self, how: str, facts: Mapping[str, Any] | None = None) -> None:
         """End the episode that is under way, with what was seen last."""
+        self._spell_out()
         if self._is_begun and self.reel is not None:
             self._is_begun = False
             self.knows = frozenset()

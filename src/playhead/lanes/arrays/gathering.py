@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playhead.native import library
+from playhead.native.colours import Colours
 
 _LEAST_BYTES = 1 << 20  # below, a plain copy is done before a call would have begun
+_NUMBERED = 2  # dimensions of a picture that is numbers of colours
 
 if library is not None:
     library.playhead_gather.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
@@ -29,14 +31,15 @@ class Copies:
     """
 
     def __init__(self) -> None:
-        self._all: list[tuple[memoryview, list[NDArray[Any]], list[int]]] = []
+        self._all: list[tuple[memoryview, list[NDArray[Any]], list[int], Colours | None]] = []
 
-    def add(self, target: memoryview, values: list[Any]) -> bool:
+    def add(self, target: memoryview, values: list[Any], colours: Colours | None = None) -> bool:
         """Copy arrays into memory, later; tell whether they can be, since they are contiguous.
 
         Args:
             target: Bytes that can be written, as many as the arrays have.
             values: The arrays, of one size.
+            colours: What those of fewer dimensions are numbers of: they are spelled out.
         """
         try:
             places = _places_of(values)
@@ -44,31 +47,42 @@ class Copies:
             if not all(map(_is_there, values)):
                 return False
             places = [int(value.__array_interface__["data"][0]) for value in values]
-        self._all.append((target, values, places))
+        are_told = colours is not None and any(value.ndim == _NUMBERED for value in values)
+        self._all.append((target, values, places, colours if are_told else None))
         return True
 
     def make(self) -> None:
         """Make all copies."""
-        if library is not None and sum([len(target) for target, _, _ in self._all]) >= _LEAST_BYTES:
+        if library is not None and sum([len(target) for target, _, _, _ in self._all]) >= _LEAST_BYTES:
             pieces = array("Q")
-            for target, _, places in self._all:
-                pieces.extend(_pieces(target, places))
-            library.playhead_gather(pieces.buffer_info()[0], len(pieces) // 3)
+            for target, values, places, colours in self._all:
+                pieces.extend(_pieces(target, values, places, colours))
+            library.playhead_gather(pieces.buffer_info()[0], len(pieces) // 4)
             return
-        for target, values, _ in self._all:
-            at = 0
-            for value in values:
-                target[at : at + value.nbytes] = value.data.cast("B")
-                at += value.nbytes
+        for target, values, _, colours in self._all:
+            size = len(target) // len(values)
+            for at, value in zip(range(0, len(target), size), values, strict=True):
+                pixels = value if colours is None else spelled(value, colours)
+                target[at : at + size] = pixels.data.cast("B")
 
 
-def _pieces(target: memoryview, places: list[int]) -> array[int]:
-    """Say where each piece goes, where it lies, and how large it is; without a step of ours for each."""
+def spelled(value: NDArray[Any], colours: Colours) -> NDArray[Any]:
+    """Give a picture as its pixels, where it is numbers of colours."""
+    return colours.spelled(value) if value.ndim == _NUMBERED else value
+
+
+def _pieces(target: memoryview, values: list[NDArray[Any]], places: list[int], colours: Colours | None) -> array[int]:
+    """Say where each piece goes, where it lies, how large it is, and what colours it tells, if it does."""
     [start] = _places_of([target])
     size = len(target) // len(places)
-    found = array("Q", [size]) * (3 * len(places))
-    found[0::3] = array("Q", range(start, start + len(target), size))
-    found[1::3] = array("Q", places)
+    found = array("Q", [size]) * (4 * len(places))
+    found[0::4] = array("Q", range(start, start + len(target), size))
+    found[1::4] = array("Q", places)
+    if colours is None:
+        found[3::4] = array("Q", bytes(8 * len(places)))
+    else:
+        address = colours.address
+        found[3::4] = array("Q", [address if value.ndim == _NUMBERED else 0 for value in values])
     return found
 
 

@@ -139,6 +139,7 @@ class ReelTape(Tape):
         self._at_once = 1  # steps that are laid into chunks before those that are full are written
         self._is_new = True  # nothing is in the segment yet
         self._fetched_at = clock.elapsed_ns()
+        self._staging_ns = 0.0  # of the processor for one step, when some were last staged
         self._moved = Bell()  # rung when steps were staged
         self._adding = threading.RLock()  # held by whoever adds a step or a note, or takes written ones away
 
@@ -188,10 +189,13 @@ class ReelTape(Tape):
     def _stage(self, until: int) -> None:
         """Lay what waits into chunks, up to a step, and write those that are full."""
         self._write(closed=True)  # what an error left: where the disk takes nothing, nothing more is laid
+        first, began = self._staged, clock.spent_ns()
         while self._staged < until:
             self._lay(min(until, self._staged + self._at_once))
             self._moved.ring()
             self._write(closed=True)
+        if self._staged > first:
+            self._staging_ns = (clock.spent_ns() - began) / (self._staged - first)
         if self._journal.size >= self._config.segment_bytes or self._staged - self._bases[STEPS] >= SEGMENT_STEPS:
             self._is_roll_due = True
         while self._rare_waiting:

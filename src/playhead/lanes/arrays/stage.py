@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead.lanes.arrays.gathering import Copies
+from playhead.lanes.arrays.gathering import Copies, spelled
 from playhead.lanes.arrays.kind import ArrayKind
+from playhead.native.colours import Colours
 
 _LARGE, _HUGE = 1 << 12, 1 << 20  # bytes of a row
 
@@ -42,6 +43,9 @@ class Stage:
         number: Its number in the journal.
         bit: Its group in `has`.
         base: The row at which the segment begins.
+
+    Attributes:
+        colours: What rows may be given as numbers of, where they are pictures.
     """
 
     def __init__(self, kind: ArrayKind, number: int, bit: int, base: int) -> None:
@@ -50,6 +54,7 @@ class Stage:
         self.bit = bit
         self.shape = kind.shape
         self.dtype = np.dtype(kind.dtype)
+        self.colours: Colours | None = None
         self.least, self.most = _limits(self.dtype) if kind.shape == () else (0, -1)
         is_plain = self.dtype.kind in "biuf" and self.dtype.itemsize <= 8
         self._is_large = is_plain and _LARGE <= kind.row_bytes < _HUGE
@@ -143,10 +148,13 @@ class Stage:
     def _lay_into(self, chunk: Chunk, place: int, values: list[Any], copies: Copies) -> None:
         if self._is_whole_number:
             chunk.rows[place : place + len(values)] = values
-        elif not self._is_large or not copies.add(self._bytes_of(chunk, place, len(values)), values):
+        elif not self._is_large or not copies.add(self._bytes_of(chunk, place, len(values)), values, self.colours):
             for at, value in enumerate(values, place):
-                if value is not chunk:  # else it was copied to just there
-                    chunk.rows[at] = value.rows[at] if type(value) is Chunk else value
+                if type(value) is Chunk:
+                    if value is not chunk:  # else it was copied to just there
+                        chunk.rows[at] = value.rows[at]
+                else:
+                    chunk.rows[at] = value if self.colours is None else spelled(value, self.colours)
 
     def _bytes_of(self, chunk: Chunk, place: int, count: int) -> memoryview:
         return chunk.bytes[place * self._row_bytes : (place + count) * self._row_bytes]
