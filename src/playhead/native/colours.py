@@ -59,6 +59,11 @@ class Colours:
         address = ctypes.addressof(ctypes.c_char.from_buffer(numbers.data))
         return bool(self._know(address, numbers.size, numbers.shape[-1], self.address))
 
-    def spelled(self, numbers: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Give the pixels of a picture; colours that are not known are black."""
-        return np.ascontiguousarray(self.table[:, :3])[numbers]
+    def spelled(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Give the pixels of a picture; one that is no numbers, but pixels, is as it is."""
+        return np.ascontiguousarray(self.table[:, :3])[picture] if is_numbered(picture) else picture
+
+
+def is_numbered(picture: NDArray[np.uint8]) -> bool:
+    """Tell whether a picture is numbers of colours, and not pixels."""
+    return picture.ndim == 2

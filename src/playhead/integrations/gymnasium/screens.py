@@ -54,7 +54,7 @@ class Screens:
             and type(numbers) is np.ndarray
             and numbers.flags.carray
             and not np.may_share_memory(numbers, others)
-            and self.colours.learn(numbers, self.spelled(frame))
+            and self.colours.learn(numbers, frame)
         )
         return self._can_be
 
@@ -66,10 +66,6 @@ class Screens:
         frame = self._pictures.keep((self._look(),))
         self._can_be = self._can_be and self.colours.learn(numbers, frame)
         return frame
-
-    def spelled(self, shown: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Give the pixels of what `look` gave, or of a rendered frame."""
-        return self.colours.spelled(shown) if shown.ndim == 2 else shown
 
 
 def screens_of(env: gymnasium.Env[Any, Any], look: Look, pictures: Pictures) -> Screens | None:

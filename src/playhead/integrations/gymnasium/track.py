@@ -218,7 +218,7 @@ class Track:
         """Turn the picture that is kept for the next step into pixels, where `quick` left numbers of colours."""
         kept = self.now.get(FRAMES)
         if self.screens is not None and kept is not None:
-            self.now[FRAMES] = self.screens.spelled(kept)
+            self.now[FRAMES] = self.screens.colours.spelled(kept)
 
     def fail(self, error: BaseException) -> None:
         """Take note that the environment, or rendering it, raised an error: its episode ends."""

@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playhead.native import library
-from playhead.native.colours import Colours
+from playhead.native.colours import Colours, is_numbered
 
 _LEAST_BYTES = 1 << 20  # below, a plain copy is done before a call would have begun
-_NUMBERED = 2  # dimensions of a picture that is numbers of colours
 
 if library is not None:
     library.playhead_gather.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
@@ -39,7 +38,7 @@ class Copies:
         Args:
             target: Bytes that can be written, as many as the arrays have.
             values: The arrays, of one size.
-            colours: What those of fewer dimensions are numbers of: they are spelled out.
+            colours: What those are numbers of that are no pixels: they are spelled out.
         """
         try:
             places = _places_of(values)
@@ -47,7 +46,7 @@ class Copies:
             if not all(map(_is_there, values)):
                 return False
             places = [int(value.__array_interface__["data"][0]) for value in values]
-        are_told = colours is not None and any(value.ndim == _NUMBERED for value in values)
+        are_told = colours is not None and any(map(is_numbered, values))
         self._all.append((target, values, places, colours if are_told else None))
         return True
 
@@ -62,13 +61,8 @@ class Copies:
         for target, values, _, colours in self._all:
             size = len(target) // len(values)
             for at, value in zip(range(0, len(target), size), values, strict=True):
-                pixels = value if colours is None else spelled(value, colours)
+                pixels = value if colours is None else colours.spelled(value)
                 target[at : at + size] = pixels.data.cast("B")
-
-
-def spelled(value: NDArray[Any], colours: Colours) -> NDArray[Any]:
-    """Give a picture as its pixels, where it is numbers of colours."""
-    return colours.spelled(value) if value.ndim == _NUMBERED else value
 
 
 def _pieces(target: memoryview, values: list[NDArray[Any]], places: list[int], colours: Colours | None) -> array[int]:
@@ -82,7 +76,7 @@ def _pieces(target: memoryview, values: list[NDArray[Any]], places: list[int], c
         found[3::4] = array("Q", bytes(8 * len(places)))
     else:
         address = colours.address
-        found[3::4] = array("Q", [address if value.ndim == _NUMBERED else 0 for value in values])
+        found[3::4] = array("Q", [address if is_numbered(value) else 0 for value in values])
     return found
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead.lanes.arrays.gathering import Copies, spelled
+from playhead.lanes.arrays.gathering import Copies
 from playhead.lanes.arrays.kind import ArrayKind
 from playhead.native.colours import Colours
 
@@ -154,7 +154,7 @@ class Stage:
                     if value is not chunk:  # else it was copied to just there
                         chunk.rows[at] = value.rows[at]
                 else:
-                    chunk.rows[at] = value if self.colours is None else spelled(value, self.colours)
+                    chunk.rows[at] = value if self.colours is None else self.colours.spelled(value)
 
     def _bytes_of(self, chunk: Chunk, place: int, count: int) -> memoryview:
         return chunk.bytes[place * self._row_bytes : (place + count) * self._row_bytes]
