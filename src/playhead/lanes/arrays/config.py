@@ -23,7 +23,8 @@ class ReplayConfig:
             with the Zstandard filter (32015); `gzip` or `lzf`, which they read without; None for nothing.
         level: Of the codec; higher is slower. For Zstandard 1 is best on games, in speed and nearly in size.
         chunk: Rows that are compressed together; None chooses by their size: 16 for Atari's frames, 64 for 84 × 84.
-        queue: Bytes that may wait to be written before recording waits for the disk.
+        queue: Bytes that may wait to be written before recording waits for the disk. Whoever records faster than they
+            can be written writes them himself, and waits at once.
         interval: Seconds after which a step survives a kill of the process, at the latest.
         sync: Seconds after which it also survives a power cut; None leaves that to the kernel.
         segment_bytes: How much lies in one part of the file.
