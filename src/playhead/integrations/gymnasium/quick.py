@@ -39,14 +39,13 @@ def put_of(track: Track) -> Put | None:
     reel, plain = track.reel, track.seen.plain
     if not track.is_plain or reel is None or plain is None:
         return None
-    (name, shape, dtype), stack, look = plain, track.stack, track.look
-    keep = None if track.pictures is None else track.pictures.keep
-    names = (name, ACTIONS) if keep is None else (FRAMES, name, ACTIONS)
+    (name, shape, dtype), stack = plain, track.stack
+    names = (name, ACTIONS) if track.pictures is None else (FRAMES, name, ACTIONS)
     hand = reel.hand(names) if names == (*track.now, ACTIONS) else None
     if hand is None:
         return None
     held, steps, numbers, last, episode, has, most_info = hand
-    shown = _look_in_numbers(track, reel)
+    shown = _shown_in(track, reel)
     second = 0 if stack is None else stack.second
     array = np.ndarray
     writer = reel.writer
@@ -91,11 +90,11 @@ def put_of(track: Track) -> Put | None:
         kept = b"" if stack is None else observation.tobytes()
         if stack is not None and not kept.startswith(stack.later):
             return odd()
-        seen = {} if keep is None else {FRAMES: keep((look(),)) if shown is None else shown()}
+        seen = {} if shown is None else {FRAMES: shown()}
         seen[name] = (observation if stack is None else observation[-1]).copy()
         later = None if stack is None else memoryview(kept)[second:]
         now = track.now
-        values = (now[name], action) if keep is None else (now[FRAMES], now[name], action)
+        values = (now[name], action) if shown is None else (now[FRAMES], now[name], action)
         # From here on without a call, so that an exception of a signal comes before all of it or behind it.
         held += values
         last.last = stamp
@@ -113,11 +112,13 @@ def put_of(track: Track) -> Put | None:
     return put
 
 
-def _look_in_numbers(track: Track, reel: ReelWriter) -> Look | None:
-    """Give what takes frames as numbers of colours, where they can be taken so; nobody else has them."""
-    screens = track.screens
-    if screens is None or not screens.begin(track.now[FRAMES]):
+def _shown_in(track: Track, reel: ReelWriter) -> Look | None:
+    """Give what takes the next frame, so that nobody else has it; None where frames are no renderings."""
+    if track.pictures is None:
         return None
+    screens, look, keep = track.screens, track.look, track.pictures.keep
+    if screens is None or not screens.begin(track.now[FRAMES]):
+        return lambda: keep((look(),))
     reel.take_numbers(FRAMES, screens.colours)
     return screens.look
 

@@ -19,7 +19,7 @@ from playhead.lanes.arrays import rows
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.declaring import DeclaringTape
 from playhead.lanes.arrays.hand import Hand, has_lock
-from playhead.lanes.arrays.kind import FINALS, KEYFRAMES, PREFIXES, STEPS
+from playhead.lanes.arrays.kind import FINALS, KEYFRAMES, PREFIXES
 from playhead.lanes.arrays.reeltape import Beginning, Stretch, Together, as_json
 from playhead.lanes.arrays.values import fitted
 from playhead.native.colours import Colours
@@ -29,7 +29,6 @@ from playhead.tape import Crew
 
 _INTEGERS = frozenset((int, np.int64, np.int32))
 _PACK = rows.STEP.pack
-_OUTRUN = 1.0  # the time between steps, of that for staging one, below which they come too fast
 
 
 class ReelRecorder(DeclaringTape):
@@ -70,8 +69,6 @@ class ReelRecorder(DeclaringTape):
         self._is_open = False  # an episode is
         self._steps_of: dict[int, int] = {}  # for each agent, the number of its next step
         self._is_timed = False  # the caller gives times
-        self._wake_at = begin.row
-        self._handed = begin.row, 0  # the step that was last handed over to the background, and when
         self._given: list[tuple[Any, ...]] = []
         self._tried = (-1, 0, 0)  # the row, number and last time of the steps that were last to be recorded together
         self._ended: Closed | None = None
@@ -380,36 +377,6 @@ class ReelRecorder(DeclaringTape):
             first, held = row, []
             self._waiting.append(Stretch(first, together, held))
         held[(row - first) * len(together.stages) :] = values
-
-    def _hand_over(self, row: int, batch: int, few: int) -> None:
-        """Let the background work on what waits, and wait for it where that is more than a few steps.
-
-        Where steps come so fast that it could only be waited for, its work is done here instead, in the memory that
-        this processor has in its caches: for a sixth less of the processor in all.
-        """
-        self._wake_at = row + batch - (row + 1 - self._bases[STEPS]) % batch  # a step that makes chunks full
-        is_mine = not self._config.background or self._is_outrun(row)
-        if is_mine:
-            self._lay_here()
-            few = self._most  # which only a disk that takes nothing leaves waiting
-        if row - self._staged >= few:
-            self._wait_for_room(row, few, self._most)
-        elif not is_mine:
-            self.writer.wake()
-        self._handed = row, clock.elapsed_ns()
-
-    def _is_outrun(self, row: int) -> bool:
-        """Tell whether steps come faster than anybody could write them."""
-        before, handed_at = self._handed
-        return clock.elapsed_ns() - handed_at < _OUTRUN * self._staging_ns * (row - before)
-
-    def _lay_here(self) -> None:
-        """Do what the background does otherwise."""
-        with self._turn:
-            try:
-                self._stage(self._row)
-            except OSError as error:  # raised by the next call, as one of the background
-                self.writer.error = error
 
     def end(
         self,
