@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import gymnasium
@@ -103,31 +102,36 @@ def test_wrappers_that_render_something_else_are_asked() -> None:
     assert found(changed) is None
 
 
+@pytest.mark.parametrize("since", [0, 30])
 def test_a_game_that_renders_something_else_than_its_colours_is_rendered(
-    store: playhead.Store, monkeypatch: pytest.MonkeyPatch
+    store: playhead.Store, monkeypatch: pytest.MonkeyPatch, since: int
 ) -> None:
-    """No such game is known; this one changes its colours in the midst of an episode, or from the start."""
-    for first, second in ((0, 1), (1, 1)):
-        with store.run("screens", "odd", environment=False) as run:
-            game = make("Pong")
-            kind, changes = type(game.unwrapped), itertools.count()
-            plain = kind.render
+    """No such game is known; this one does so from the start, or from some step on, seen at the next new colour."""
+    game = make("Seaquest", repeat_action_probability=0.0)  # which shows a new colour at its 60th step
+    kind, taken, plain = type(game.unwrapped), 0, type(game.unwrapped).render
 
-            def render(self: Any, plain: Any = plain, changes: Any = changes, at: int = first, of: int = second) -> Any:
-                frame = plain(self).copy()
-                frame[next(changes) % 7, 5 * at] += of  # pixels of one number differ
-                return frame
+    def render(self: Any) -> Any:
+        frame = plain(self).copy()
+        if taken >= since:
+            frame[taken % 7, 0] += 1  # pixels of one number differ
+        return frame
 
-            monkeypatch.setattr(kind, "render", render)
-            env = Recorder(game, run, frames="render")
-            env.reset(seed=0)
-            for _ in range(60):
-                env.step(0)
-                assert env._made is not None
-                assert env._made.now["frames"].ndim == 3
-            env.close()
-            monkeypatch.undo()
-        assert len(run.episodes[0]["frame"].values) == 60
+    monkeypatch.setattr(kind, "render", render)
+    kept: list[Any] = []
+    with store.run("screens", "odd", environment=False) as run:
+        env = Recorder(game, run, frames="render")
+        env.reset(seed=0)
+        for taken in range(1, 120):
+            env.step(taken // 4 % 6)
+            assert env._made is not None
+            kept.append(env._made.now["frames"])
+        env.close()
+    changed = next(place for place, frame in enumerate(kept) if place >= since and frame.ndim == 3)
+    assert all(frame.ndim == 3 for frame in kept[changed:])
+    assert any(frame.ndim == 2 for frame in kept[:changed]) == (since > 0)
+    frames = run.episodes[0]["frame"].values[1:]
+    assert len(frames) == len(kept) - 1
+    assert all(np.array_equal(mine, seen) for mine, seen in zip(frames, kept, strict=False) if seen.ndim == 3)
 
 
 def test_without_the_part_in_c_all_is_rendered(store: playhead.Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from playhead import native
+
 ROOT = Path(__file__).parents[2]
 LIBRARY = "playhead/native/native.so"
 
@@ -48,3 +50,16 @@ def test_without_a_compiler_it_is_for_any_machine_and_says_so(tmp_path: Path, co
     assert found.name.endswith("-py3-none-any.whl")
     assert LIBRARY not in zipfile.ZipFile(found).namelist()
     assert reason in said
+
+
+def test_what_was_compiled_of_older_sources_is_not_used(tmp_path: Path) -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    for number, names in enumerate((native._FUNCTIONS, native._FUNCTIONS[:-1])):
+        source, library = tmp_path / f"{number}.c", tmp_path / f"{number}.so"
+        source.write_text("".join(f"void {name}(void) {{}}\n" for name in names))
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+        assert (native._load(library) is None) == (number == 1)
+    (tmp_path / "text.so").write_text("no library")
+    assert native._load(tmp_path / "text.so") is None
+    assert native._load(tmp_path / "none.so") is None

@@ -12,8 +12,7 @@ from pathlib import Path
 _FUNCTIONS = ("playhead_gather", "playhead_pack", "playhead_know", "playhead_learn")
 
 
-def _load() -> ctypes.CDLL | None:
-    path = Path(__file__).with_name("native.so")
+def _load(path: Path) -> ctypes.CDLL | None:
     try:
         found = ctypes.CDLL(str(path)) if path.exists() else None
     except OSError:  # compiled for another machine
@@ -21,4 +20,4 @@ def _load() -> ctypes.CDLL | None:
     return found if all(hasattr(found, name) for name in _FUNCTIONS) else None  # else compiled of older sources
 
 
-library = _load()
+library = _load(Path(__file__).with_name("native.so"))

@@ -128,7 +128,7 @@ class DeclaringTape(ReelTape):
         """Let the background work on what waits, and wait for it where that is more than a few steps.
 
         Where steps come so fast that it could only be waited for, its work is done here instead, in the memory that
-        this processor has in its caches: for a sixth less of the processor in all.
+        this processor has in its caches: for a tenth less of the processor in all.
         """
         self._wake_at = row + batch - (row + 1 - self._bases[STEPS]) % batch  # a step that makes chunks full
         is_mine = not self._config.background or self._is_outrun(row)
