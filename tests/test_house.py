@@ -18,7 +18,7 @@ SOURCE = Path(playhead.__file__).parent
 LAYERS: list[set[str]] = [
     {"errors", "wording"},
     {"clock", "process", "ref", "order", "memory", "native"},
-    {"strictjson", "zstd", "layout", "disk", "filesystem", "markup", "progress"},
+    {"strictjson", "zstd", "layout", "disk", "filesystem", "markup", "progress", "typed"},
     {"journal", "catalog"},
     {"facts", "claims", "arrow", "writer", "infos"},
     {"checksums"},

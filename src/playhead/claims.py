@@ -75,7 +75,7 @@ class Claim:
             return cls(path, check_run_id(data["run_id"]), str(data["run_dir"]), int(data["part"]), process)
         except FileNotFoundError:
             return None
-        except (strictjson.JSONDecodeError, KeyError, TypeError, ValueError):
+        except (strictjson.JSONDecodeError, KeyError, TypeError, ValueError, OverflowError):
             return None
 
     def is_live(self) -> bool:

@@ -46,7 +46,7 @@ def _facts(layout: Layout, name: str, dataset: DatasetFolder, number: int) -> Ep
     if not folder.path.is_dir():
         return None
     try:
-        meta = facts.load(folder.meta)
+        meta = facts.known(folder.meta, facts.EPISODE)
         static = facts.load(folder.static)
         signals = {signal: "video" if is_video else "vectors" for signal, is_video in folder.signals().items()}
     except Damaged:

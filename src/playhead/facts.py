@@ -2,6 +2,9 @@
 
 These files own what they say. Each is written atomically, then the catalogue is brought up to date from them, by the
 same reading that `rebuild` does, so that both always give the same answers.
+
+A `Shape` says what the known fields of a file are. A field that is something else is reported and left out, and the
+rest of the file is used: one odd field takes neither its run nor its store away.
 """
 
 from __future__ import annotations
@@ -10,11 +13,58 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from playhead import disk, strictjson
+from playhead import disk, strictjson, typed
 from playhead.catalog.runs import RunFacts
 from playhead.catalog.schema import STATUSES
 from playhead.errors import Damaged
-from playhead.layout import Layout, RunFolder, check_run_id
+from playhead.layout import Layout, RunFolder, check_run_id, name_of_folder
+from playhead.typed import Shape
+
+_MOMENT, _TEXT = typed.maybe(typed.moment), typed.maybe(typed.text)
+
+META: Shape = {
+    "project": typed.text,
+    "name": typed.text,
+    "created_at": typed.moment,
+    "pid": typed.maybe(typed.integer),
+    "python": _TEXT,
+    "platform": _TEXT,
+    "hostname": _TEXT,
+    "notes": _TEXT,
+    "tags": typed.texts,
+    "config": typed.mapping,
+    "edited_at": _MOMENT,
+}
+STATUS: Shape = {
+    "status": typed.text,
+    "started_at": _MOMENT,
+    "ended_at": _MOMENT,
+    "exit_reason": _TEXT,
+}
+SUMMARY: Shape = {
+    "best_metric_name": _TEXT,
+    "best_metric_mode": typed.one_of("max", "min", None),
+}
+DELETED: Shape = {"deleted_at": _MOMENT, "reason": _TEXT}
+ENVIRONMENT: Shape = {
+    "hostname": _TEXT,
+    "platform": _TEXT,
+    "python": _TEXT,
+    "argv": typed.texts,
+    "gpus": typed.several(typed.of({"name": _TEXT})),
+    "git": typed.of({"commit": _TEXT, "branch": _TEXT, "diff": _TEXT}),
+}
+EPISODE: Shape = {
+    "uid": typed.maybe(typed.text),
+    "run_id": _TEXT,
+    "created_ts_ns": typed.maybe(typed.integer),
+    "span_ns": typed.maybe(typed.integer),
+    "duration_ns": typed.maybe(typed.integer),
+}
+
+_OF_EVERY_RUN = ("project", "name", "created_at")
+_COLUMNS = {"python": "python_version", "reason": "delete_reason"}  # those that are called otherwise
+_REMEDY = "Correct the field by hand, or restore the file from a copy of the store"
 
 BEST = ("best_metric_name", "best_metric_mode", "best_metric_value", "best_metric_step")
 
@@ -55,49 +105,126 @@ def load(path: disk.StrPath, *, required: bool = False) -> dict[str, Any]:
     return content
 
 
-def read(layout: Layout, folder: RunFolder) -> RunFacts:
-    """Read what the files of a run say.
+def known(path: disk.StrPath, shape: Shape) -> dict[str, Any]:
+    """Read a JSON file without the fields that are not what they should be; otherwise as `load`."""
+    return typed.fit(shape, load(path)).content
+
+
+def flaws(path: disk.StrPath, shape: Shape) -> list[Damaged]:
+    """List what is wrong with a JSON file: the file as a whole, or fields of it."""
+    try:
+        return _told(path, typed.fit(shape, load(path)))
+    except Damaged as flaw:
+        return [flaw]
+
+
+def check(path: disk.StrPath, shape: Shape, content: dict[str, Any]) -> None:
+    """Refuse to change a file that is not what it should be: what is odd in it would look as if it had been meant.
+
+    Raises:
+        Damaged: It is not.
+    """
+    for flaw in _told(path, typed.fit(shape, content)):
+        raise flaw
+
+
+def _told(path: disk.StrPath, found: typed.Fitting) -> list[Damaged]:
+    return [
+        Damaged(path, f"{misfit.expected} as {name!r}", misfit.found, _REMEDY) for name, misfit in found.misfits.items()
+    ]
+
+
+class _Files:
+    """The JSON files of a run, read as far as they are what they should be.
+
+    Attributes:
+        flaws: What is said of each field, or file, that is left out.
+        unknown: The columns of the catalogue of which nothing is known for that reason.
+    """
+
+    def __init__(self) -> None:
+        self.flaws: list[Damaged] = []
+        self.unknown: set[str] = set()
+
+    def meta(self, path: Path) -> dict[str, Any]:
+        """Read the file that says whose the folder is."""
+        found = typed.fit(META, load(path, required=True))
+        for name in _OF_EVERY_RUN:
+            if name not in found.content and name not in found.misfits:
+                found.misfits[name] = typed.Misfit("a value", None)
+        return self._fitting(path, found)
+
+    def load(self, path: Path, shape: Shape) -> dict[str, Any]:
+        """Read a file beside it; of one that is no JSON, nothing is known."""
+        try:
+            return self._fitting(path, typed.fit(shape, load(path)))
+        except Damaged as flaw:
+            self.flaws.append(flaw)
+            self.unknown |= {_COLUMNS.get(name, name) for name in shape}
+            return {}
+
+    def _fitting(self, path: Path, found: typed.Fitting) -> dict[str, Any]:
+        self.flaws += _told(path, found)
+        self.unknown |= {_COLUMNS.get(name, name) for name in found.misfits}
+        return found.content
+
+
+def read(layout: Layout, folder: RunFolder, flaws: list[Damaged] | None = None) -> RunFacts:
+    """Read what the files of a run say, as far as they say what they should.
+
+    Args:
+        layout: The store.
+        folder: The run's folder.
+        flaws: Takes what is said about each field, or file, that is left out.
 
     Raises:
         FileNotFoundError: There is no `meta.json`: the folder is not a run.
-        Damaged: A file is not JSON, or lacks what every run has.
+        Damaged: `meta.json` is not JSON, or has no id.
     """
-    meta = load(folder.meta, required=True)
-    status = load(folder.status)
-    summary = load(folder.summary)
-    deleted = load(folder.deleted)
+    files = _Files()
+    meta = files.meta(folder.meta)
+    status, summary = files.load(folder.status, STATUS), files.load(folder.summary, SUMMARY)
+    deleted = files.load(folder.deleted, DELETED)
     try:
-        created = float(meta["created_at"])
-        project, name, run_id = str(meta["project"]), str(meta["name"]), check_run_id(meta["id"])
-    except (KeyError, TypeError, ValueError) as error:  # a bad id too
-        raise Damaged(folder.meta, "id, project, name and created_at", f"an error: {error!r}") from error
-    started, ended = _number(status.get("started_at")), _number(status.get("ended_at"))
-    moments = (created, started, ended, _number(deleted.get("deleted_at")), _number(meta.get("edited_at")))
+        run_id = check_run_id(meta["id"])
+        if not any(name in meta for name in _OF_EVERY_RUN):
+            raise KeyError(*_OF_EVERY_RUN)  # it is something else
+    except (KeyError, ValueError) as error:  # a bad id too
+        raise Damaged(folder.meta, "id, project, name and created_at", f"an error: {error!r}", _REMEDY) from error
+    if flaws is not None:
+        flaws += files.flaws
+    started, ended = status.get("started_at"), status.get("ended_at")
+    created = float(meta.get("created_at", started or 0.0))
+    is_deleted = bool(deleted) or "deleted_at" in files.unknown
+    deleted_at = deleted.get("deleted_at", created) if is_deleted else None
+    moments = (created, started, ended, deleted_at, meta.get("edited_at"))
+    config = strictjson.plain(meta.get("config") or {})  # another program's may have a bare NaN in it
     return RunFacts(
         id=run_id,
-        project=project,
-        name=name,
+        project=meta.get("project", name_of_folder(folder.path.parents[2].name)),
+        name=meta.get("name", name_of_folder(folder.path.parents[1].name)),
         created_at=created,
         updated_at=max(moment for moment in moments if moment is not None),
-        status=_status(status.get("status", "running")),
+        status=_status(status.get("status", "finished" if "status" in files.unknown else "running")),
         run_dir=layout.relative(folder.path),
         started_at=started,
         ended_at=ended,
-        exit_reason=_text(status.get("exit_reason")),
-        pid=meta.get("pid") if isinstance(meta.get("pid"), int) else None,
-        python_version=_text(meta.get("python")),
-        platform=_text(meta.get("platform")),
-        hostname=_text(meta.get("hostname")),
-        best_metric_name=_text(summary.get("best_metric_name")),
+        exit_reason=status.get("exit_reason"),
+        pid=meta.get("pid"),
+        python_version=meta.get("python"),
+        platform=meta.get("platform"),
+        hostname=meta.get("hostname"),
+        best_metric_name=summary.get("best_metric_name"),
         best_metric_mode=_mode(summary),
-        deleted_at=_number(deleted.get("deleted_at")),
-        delete_reason=_text(deleted.get("reason")),
+        deleted_at=deleted_at,
+        delete_reason=deleted.get("reason"),
         duration_seconds=None if ended is None else ended - (started if started is not None else created),
-        notes=str(meta.get("notes") or ""),
-        tags=tuple(str(tag) for tag in meta.get("tags") or ()),
-        config=meta.get("config") or {},
-        values=flatten(meta.get("config") or {}, "config")
+        notes=meta.get("notes") or "",
+        tags=tuple(meta.get("tags") or ()),
+        config=config,
+        values=flatten(config, "config")
         | flatten({key: value for key, value in summary.items() if key not in BEST}, "summary"),
+        unknown=frozenset(files.unknown),
     )
 
 
@@ -123,11 +250,3 @@ def flatten(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
         else:
             flat[name] = value
     return flat
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)

@@ -84,7 +84,11 @@ def recover_claim(home: Home, path: Path) -> str | None:
 
 def settle(home: Home, claim: Claim) -> None:
     """Bring a run whose recorder or editor died to rest: cut torn lines, index what is there, mark it failed."""
-    folder = home.layout.run_at(claim.run_dir)
+    try:
+        folder = home.layout.run_at(claim.run_dir)
+    except Damaged as error:
+        expected = f"the folder of a run as 'run_dir': {error.expected}"
+        raise Damaged(claim.path, expected, error.found, "Remove the file; it claims no run of this store") from error
     if not folder.meta.exists():
         _forget(home, claim)
         return
@@ -197,7 +201,7 @@ def fill(home: Home, layout: Layout, progress: Callable[[Iterable[RunFolder]], I
         with home.database.batch():
             for folder in batch:
                 try:
-                    _add(home, folder, seen, reels)
+                    _add(home, folder, seen, reels, problems)
                 except Damaged as problem:
                     problems.append(problem)
     episode_index.fill(home)
@@ -213,8 +217,14 @@ def fill_replays(home: Home) -> None:
             _warned(_index_replays, home, row.key, row.id, [reel_id])
 
 
-def _add(home: Home, folder: RunFolder, seen: dict[str, RunFolder], reels: dict[str, list[str]]) -> None:
-    known = facts.read(home.layout, folder)
+def _add(
+    home: Home,
+    folder: RunFolder,
+    seen: dict[str, RunFolder],
+    reels: dict[str, list[str]],
+    problems: list[Damaged],
+) -> None:
+    known = facts.read(home.layout, folder, problems)
     if known.id in seen:
         raise Damaged(folder.meta, "an id of its own", f"{known.id}, which {seen[known.id].path} has too")
     seen[known.id] = folder

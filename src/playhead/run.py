@@ -153,7 +153,7 @@ class Run:
     @property
     def environment(self) -> dict[str, Any]:
         """Where and with what the run ran: git, packages, machine."""
-        return facts.load(self._folder.environment)
+        return facts.known(self._folder.environment, facts.ENVIRONMENT)
 
     @property
     def episodes(self) -> Sequence[Any]:
@@ -311,8 +311,9 @@ class Run:
         """Change keys of a JSON file of this run, then the catalogue."""
         with self._editing():
             content = facts.load(path)
+            facts.check(path, facts.META if path == self._folder.meta else facts.SUMMARY, content)
             with checksums.following(self._folder, path):
-                facts.write(path, content | (change(content) if callable(change) else change))
+                facts.write(path, strictjson.plain(content | (change(content) if callable(change) else change)))
 
     @contextlib.contextmanager
     def _editing(self) -> Iterator[None]:

@@ -190,7 +190,7 @@ class Store:
                 f"the run {run.id} is being recorded by another process; call store.attach({run.id!r}) there to join it"
             ) from None
         with self._settled_on_error(claim):
-            started = facts.load(folder.status).get("started_at", clock.now())
+            started = facts.known(folder.status, facts.STATUS).get("started_at", clock.now())
             facts.write(folder.status, {"status": "running", "started_at": started, "resumed_at": clock.now()})
             return RunWriter(self._home, self._home.index(folder), claim, options)
 

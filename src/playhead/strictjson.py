@@ -10,6 +10,7 @@ import dataclasses
 import json
 import math
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +28,7 @@ JSONDecodeError = json.JSONDecodeError
 # follow: looked for in a text where all of these are alike, which costs a fraction of what an expression does.
 _ALIKE = bytes.maketrans(b"-123456789[: \t\n\r", b"0" * 10 + b"," * 6)
 _LONG_INTEGER = b"," + b"0" * 20
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
 
 def encode(value: Any, *, indent: bool = False) -> bytes:
@@ -49,6 +51,8 @@ def encode(value: Any, *, indent: bool = False) -> bytes:
 
 def decode(data: bytes | str) -> Any:
     """Decode JSON; integers are exact, however long, and the bare NaN and Infinity of other programs are understood.
+
+    A lone surrogate, which other programs escape, comes as the text of its escape.
 
     Raises:
         JSONDecodeError: The text is not JSON, or nested deeper than `DEEPEST`.
@@ -88,11 +92,24 @@ def _decoded_slowly(data: bytes | str) -> Any:
     try:
         found = json.loads(data if isinstance(data, str) else bytes(data))
         _check_depth(found, data)
-        return found
+        return (
+            _as_utf8(found)
+            if _SURROGATE.search(data if isinstance(data, str) else bytes(data).decode(errors="ignore"))
+            else found
+        )
     except JSONDecodeError:
         raise
     except (ValueError, RecursionError) as error:  # not UTF-8, a number of thousands of digits, nested too deep
         raise JSONDecodeError(str(error), repr(data[:80]), 0) from error
+
+
+def _as_utf8(value: Any) -> Any:
+    """Spell out lone surrogates, as `plain` does: other encoders write them, and no file or database can hold them."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_as_utf8(key): _as_utf8(item) for key, item in value.items()}
+    return [_as_utf8(item) for item in value] if isinstance(value, list) else value
 
 
 def plain(value: Any, *, depth: int = 0) -> Any:

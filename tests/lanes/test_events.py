@@ -49,10 +49,11 @@ def test_stamps_are_exact_to_the_nanosecond(tmp_path: Path) -> None:
 def test_only_whole_lines_are_read_however_long(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_bytes(b"x" * 5000 + b"\n" + b"short\n" + b"torn")
-    assert events.read(path, 0, 100) == b"x" * 5000 + b"\nshort\n"
-    assert events.read(path, 5001, 100) == b"short\n"
-    assert events.read(path, 5007, 100) == b""
-    assert events.read(tmp_path / "none", 0, 100) == b""
+    assert events.read(path, 0, 100) == (b"x" * 5000 + b"\n", 5001, 0)
+    assert events.read(path, 0, 6000) == (b"x" * 5000 + b"\nshort\n", 5007, 0)
+    assert events.read(path, 5001, 100) == (b"short\n", 6, 0)
+    assert events.read(path, 5007, 100) == (b"", 0, 0)
+    assert events.read(tmp_path / "none", 0, 100) == (b"", 0, 0)
     assert events.torn_bytes(path) == 4
     assert events.torn_bytes(tmp_path / "none") == 0
 

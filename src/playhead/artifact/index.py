@@ -11,12 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from playhead import facts, strictjson
+from playhead import facts, strictjson, typed
 from playhead.catalog import artifacts as catalog
 from playhead.catalog.artifacts import ArtifactFacts, Listed, Use, VersionFacts
 from playhead.errors import Damaged
 from playhead.home import Home
-from playhead.lanes.files import typed
 from playhead.lanes.files.documents import unsealed
 from playhead.lanes.files.versions import DELETED, Metadata, VersionEntry, Versions
 from playhead.layout import ArtifactFolder, RunFolder

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
-from playhead import clock, disk
+from playhead import clock, disk, typed
 from playhead.artifact import index, recalling, references
 from playhead.artifact.draft import Artifact
 from playhead.artifact.recalling import Recalled
@@ -17,7 +17,7 @@ from playhead.catalog import known_files
 from playhead.catalog.known_files import Stamp
 from playhead.errors import Damaged, Empty
 from playhead.home import Home
-from playhead.lanes.files import entries, manifest, sharing, typed
+from playhead.lanes.files import entries, manifest, sharing
 from playhead.lanes.files.entries import FileEntry
 from playhead.lanes.files.intake import Intake
 from playhead.lanes.files.manifest import Reference

@@ -58,7 +58,9 @@ def _quickly(ground: Ground, folder: EpisodeFolder) -> Iterator[Finding]:
     """Look at what files there are, and at the ends of those that have a footer."""
     try:
         signals = folder.signals()
-        facts.load(folder.meta)
+        for flaw in facts.flaws(folder.meta, facts.EPISODE):
+            cure, mend = _cure(ground, Path(flaw.path))
+            yield of_damage(LANE, flaw, mend, cure)
         facts.load(folder.static)
     except Damaged as error:
         cure, mend = _cure(ground, Path(error.path))

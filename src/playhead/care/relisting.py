@@ -11,10 +11,9 @@ import hashlib
 import re
 from typing import Any
 
-from playhead import clock, strictjson
+from playhead import clock, strictjson, typed
 from playhead.care.ground import Ground
 from playhead.errors import Damaged
-from playhead.lanes.files import typed
 from playhead.lanes.files.documents import content_of
 from playhead.lanes.files.manifest import Manifest
 from playhead.lanes.files.versions import DELETED, LATEST, Metadata, VersionEntry, Versions

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from playhead import checksums, facts, recovery
-from playhead.care.finding import DAMAGE, NOTE, REBUILD, RUN_FACTS, WARNING, Finding, Thing, of_damage
+from playhead import checksums, claims, facts, recovery
+from playhead.care.finding import DAMAGE, NOTE, QUARANTINE, REBUILD, RUN_FACTS, WARNING, Finding, Thing, of_damage
 from playhead.care.ground import Ground
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.runs import RunFacts
@@ -14,6 +14,7 @@ from playhead.errors import Damaged
 from playhead.lanes.files.documents import unsealed
 from playhead.lanes.scalars import events
 from playhead.layout import RunFolder, inside
+from playhead.wording import counted
 
 LANE = "runs"
 
@@ -24,6 +25,16 @@ def things(ground: Ground) -> Iterator[Thing]:
         yield Thing(LANE, ground.layout.relative(folder.path), partial(check, ground, folder))
     for folder in ground.layout.run_folders(strayed=True):
         yield Thing(LANE, ground.layout.relative(folder.path), partial(_tell_strayed, ground, folder))
+    if claims.paths(ground.layout):
+        yield Thing(LANE, ground.layout.recording.name, partial(_claims, ground))
+
+
+def _claims(ground: Ground, full: bool) -> Iterator[Finding]:  # noqa: ARG001
+    """Look for claims that nobody can read: such a one is taken for none, and stays for ever."""
+    for path in claims.paths(ground.layout):
+        if claims.Claim.load(path) is None and path.exists():
+            mend = ground.command("repair")
+            yield Finding(WARNING, LANE, path, "the claim of a recorder", "something else", mend, QUARANTINE)
 
 
 def _tell_strayed(ground: Ground, folder: RunFolder, _full: bool) -> Iterator[Finding]:
@@ -69,18 +80,18 @@ def _look(ground: Ground, folder: RunFolder, full: bool) -> Iterator[Finding]:
 
 def _in_texts(ground: Ground, folder: RunFolder) -> Iterator[Finding]:
     """Look at the JSON files: those that the catalogue knows as well can be written again."""
-    again = (folder.meta, folder.status)
-    others = (folder.summary, folder.environment, folder.deleted)
-    sealed = (folder.artifacts_created, folder.artifacts_used)
-    for path in (*again, *others, *sealed):
-        try:
-            content = facts.load(path)
-            if path in sealed:
-                unsealed(path, content)
-        except Damaged as error:
+    again = {folder.meta: facts.META, folder.status: facts.STATUS}
+    others = {folder.summary: facts.SUMMARY, folder.environment: facts.ENVIRONMENT, folder.deleted: facts.DELETED}
+    for path, shape in (again | others).items():
+        for flaw in facts.flaws(path, shape):
             can_be_made = path in again and ground.catalogue is not None
             mend = ground.command("repair") if can_be_made else "Mend the file by hand, or restore it from a copy"
-            yield of_damage(LANE, error, mend, RUN_FACTS if can_be_made else "")
+            yield of_damage(LANE, flaw, mend, RUN_FACTS if can_be_made else "")
+    for path in (folder.artifacts_created, folder.artifacts_used):
+        try:
+            unsealed(path, facts.load(path))
+        except Damaged as error:
+            yield of_damage(LANE, error, "Mend the file by hand, or restore it from a copy")
 
 
 def _in_events(folder: RunFolder) -> Iterator[Finding]:
@@ -112,6 +123,9 @@ def _against_catalogue(ground: Ground, folder: RunFolder, known: RunFacts, full:
         elif size > offset:
             said = f"all {size:,} bytes of {folder.events(part).name} in the catalogue"
             yield Finding(WARNING, LANE, folder.events(part), said, f"{offset:,}", mend, REBUILD)
+    for part, count in ground.catalogue.bad_lines(known.id).items():
+        found = f"{counted(count, 'line')} of something else, or too long"
+        yield Finding(NOTE, LANE, folder.events(part), "an event in each line", found)
     for name in ground.catalogue.media_of(known.id):
         if not (folder.path / inside(name, folder.path)).is_file():
             remedy = "Restore it from a copy of the store"

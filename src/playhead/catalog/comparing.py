@@ -184,6 +184,11 @@ class Catalogue:
         sql = "SELECT part, offset FROM runs JOIN sources ON run = runs.key WHERE id = ?"
         return dict(self._rows(sql, run_id))
 
+    def bad_lines(self, run_id: str) -> dict[int, int]:
+        """Give how many lines of each event file of a run are no events; of files without such lines nothing."""
+        sql = "SELECT part, bad_lines FROM runs JOIN sources ON run = runs.key WHERE id = ? AND bad_lines > 0"
+        return dict(self._rows(sql, run_id))
+
     def media_of(self, run_id: str) -> list[str]:
         """Give the paths of the media of a run."""
         sql = "SELECT path FROM runs JOIN media ON run = runs.key WHERE id = ?"

@@ -40,7 +40,12 @@ ROW = select(*(runs.c[name] for name in RunRow._fields))
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """All that the JSON files of a run's folder say, as the catalogue holds it. One field a column."""
+    """All that the JSON files of a run's folder say, as the catalogue holds it. One field a column.
+
+    Attributes:
+        values: Config and summary, flat.
+        unknown: The columns of which the files say nothing, since they are damaged there; what is known of them stays.
+    """
 
     id: str
     project: str
@@ -65,10 +70,11 @@ class RunFacts:
     tags: Sequence[str] = ()
     config: Mapping[str, Any] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
+    unknown: frozenset[str] = frozenset()
 
     def columns(self) -> dict[str, Any]:
         """Give the row of `runs`."""
-        row = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "values"}
+        row = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("values", "unknown")}
         return row | {name: strictjson.encode(row[name]).decode() for name in ("tags", "config")}
 
 
@@ -98,6 +104,8 @@ def put(connection: Connection, facts: RunFacts, *, values: bool = True) -> RunR
     if facts.best_metric_name is None:
         row |= {"best_metric_value": None, "best_metric_step": None}
     known = find(connection, facts.id)
+    if known is not None and facts.unknown:
+        row, values = _without_unknown(row, facts.unknown), values and not facts.unknown & _IN_VALUES
     if known is None:
         key = int(connection.execute(_INSERT, row).lastrowid)
     else:
@@ -105,11 +113,26 @@ def put(connection: Connection, facts: RunFacts, *, values: bool = True) -> RunR
         connection.execute(_UPDATE, row | {"run_key": key})
     if values or known is None:
         _put_values(connection, key, facts)
-    if facts.best_metric_name is not None:
+    if facts.best_metric_name is not None or (known is not None and "best_metric_name" in facts.unknown):
         settle_best(connection, key)
-    elif known is not None:
+    elif known is not None and not facts.unknown:
         return known._replace(**{name: row[name] for name in RunRow._fields if name in row})
     return by_key(connection, key)
+
+
+_IN_VALUES = {"tags", "config", "best_metric_name"}
+_WITH_OTHERS = {
+    "best_metric_name": {"best_metric_value", "best_metric_step"},
+    "started_at": {"duration_seconds"},
+    "ended_at": {"duration_seconds"},
+    "created_at": {"updated_at", "duration_seconds"},
+}
+
+
+def _without_unknown(row: dict[str, Any], unknown: frozenset[str]) -> dict[str, Any]:
+    """Leave the columns out of which the files say nothing, and those that are computed from them."""
+    left = unknown.union(*(_WITH_OTHERS.get(name, ()) for name in unknown))
+    return {name: value for name, value in row.items() if name not in left}
 
 
 def _put_values(connection: Connection, key: int, facts: RunFacts) -> None:

@@ -15,7 +15,7 @@ from playhead.check import clocks, values, video
 from playhead.check.finding import DAMAGE, NOTE, SEVERITIES, WARNING, Finding
 from playhead.check.timing import GAP, Timing, timing_of
 from playhead.dataset import LocalDataset
-from playhead.episode import lanes
+from playhead.episode import lanes, static_of
 from playhead.errors import Damaged, NotFound, StoreTooNew
 from playhead.layout import DatasetFolder, EpisodeFolder
 
@@ -99,7 +99,7 @@ def _same_uids(episodes: Sequence[Path]) -> Iterator[Finding]:
 
 def _meta(folder: EpisodeFolder) -> dict[str, Any]:
     try:
-        return facts.load(folder.meta)
+        return facts.known(folder.meta, facts.EPISODE)
     except (Damaged, OSError):
         return {}
 
@@ -144,16 +144,20 @@ class _Check:
             yield Finding(WARNING, path, "is unfinished: readers skip it", next_step=step)
 
     def _facts(self) -> Iterator[Finding]:
-        for path, is_needed in ((Path(self._folder.meta), True), (Path(self._folder.static), False)):
-            try:
-                facts.load(path, required=is_needed)
-            except FileNotFoundError:
+        meta, static = Path(self._folder.meta), Path(self._folder.static)
+        try:
+            if not meta.exists():
                 text = "is missing: the episode has no identity and no date"
-                yield Finding(DAMAGE, path, text, next_step="Restore it from a copy")
-            except Damaged as error:
-                yield Finding(DAMAGE, path, str(error))
-            except OSError as error:
-                yield Finding(DAMAGE, path, _said(error))
+                yield Finding(DAMAGE, meta, text, next_step="Restore it from a copy")
+            yield from (Finding(DAMAGE, meta, str(flaw)) for flaw in facts.flaws(meta, facts.EPISODE))
+        except OSError as error:
+            yield Finding(DAMAGE, meta, _said(error))
+        try:
+            static_of(self._folder)
+        except Damaged as error:
+            yield Finding(DAMAGE, static, str(error))
+        except OSError as error:
+            yield Finding(DAMAGE, static, _said(error))
 
     def _signals(self) -> Iterator[tuple[str, bool]]:
         """List the signals, also of a folder that readers refuse."""

@@ -28,14 +28,15 @@ def command(as_json: bool, store_path: str | None) -> None:
     """Make the catalogue anew from the run folders.
 
     The folders hold all that was recorded, so that a lost or broken playhead.db costs nothing but this. Ends with exit
-    code 1 if a run could not be read; all others are in the new catalogue. Servers and programs that have the store
-    open must open it again: they refuse to mix the two.
+    code 1 if a file could not be read as a whole, and names it; all else is in the new catalogue. Servers and programs
+    that have the store open must open it again: they refuse to mix the two.
     """
     from playhead import opening
 
-    watched = _Watched()
-    problems = opening.rebuild(opening.locate(store_path), watched)
-    read = watched.total - len(problems)
+    path = opening.locate(store_path)
+    problems = opening.rebuild(path, _watched)
+    with opening.open(path, "r") as store:
+        read = len(store.runs) + len(store.runs.deleted)
     if as_json:
         found = [{"path": problem.path, "problem": str(problem)} for problem in problems]
         output.print_json({"runs": read, "problems": found})
@@ -47,18 +48,11 @@ def command(as_json: bool, store_path: str | None) -> None:
         raise click.exceptions.Exit(1)
 
 
-class _Watched:
-    """Counts the folders that are read and, in a terminal, shows how far the reading is."""
+def _watched(folders: Iterable[RunFolder]) -> Iterable[RunFolder]:
+    """Show in a terminal how far the reading is."""
+    if not sys.stderr.isatty():
+        return folders
+    from rich.console import Console
+    from rich.progress import track
 
-    def __init__(self) -> None:
-        self.total = 0
-
-    def __call__(self, folders: Iterable[RunFolder]) -> Iterable[RunFolder]:
-        listed = list(folders)
-        self.total = len(listed)
-        if not sys.stderr.isatty():
-            return listed
-        from rich.console import Console
-        from rich.progress import track
-
-        return track(listed, "Reading runs", console=Console(stderr=True), transient=True)
+    return track(list(folders), "Reading runs", console=Console(stderr=True), transient=True)

@@ -28,6 +28,8 @@ def duration(seconds: float | None) -> str:
         return ""
     if seconds < 10:
         return f"{seconds:.1f}s"
+    if not math.isfinite(seconds):
+        return ""
     whole = round(seconds)
     if whole < _MINUTE:
         return f"{whole}s"
@@ -39,8 +41,13 @@ def duration(seconds: float | None) -> str:
 
 
 def moment(seconds: float | None) -> str:
-    """Give a time of the clock, in the local zone."""
-    return "" if seconds is None else f"{clock.local(int(seconds * clock.SECOND)):%Y-%m-%d %H:%M:%S}"
+    """Give a time of the clock, in the local zone; one that no calendar has, as the number of seconds."""
+    if seconds is None:
+        return ""
+    try:
+        return f"{clock.local(int(seconds * clock.SECOND)):%Y-%m-%d %H:%M:%S}"
+    except (ValueError, OverflowError, OSError):  # beyond the year 9999, or no number at all
+        return f"{seconds:.6g} s"
 
 
 def age(seconds: float | None) -> str:
@@ -56,7 +63,7 @@ def age(seconds: float | None) -> str:
         return f"{int(passed // _HOUR)} h ago"
     if passed < 7 * _DAY:
         return f"{int(passed // _DAY)} d ago"
-    return moment(seconds)[:10]
+    return moment(seconds).partition(" ")[0]
 
 
 def size(count: int) -> str:

@@ -55,7 +55,7 @@ class DiskEpisode(Episode):
     def static(self) -> dict[str, Any]:
         """The items that do not change."""
         if self._static is None:
-            self._static = _decoded(facts.load(self._folder.static))
+            self._static = static_of(self._folder)
         return dict(self._static)
 
     @property
@@ -91,7 +91,7 @@ class DiskEpisode(Episode):
 
     def _stored_meta(self) -> dict[str, Any]:
         if self._meta is None:
-            self._meta = facts.load(self._folder.meta)
+            self._meta = facts.known(self._folder.meta, facts.EPISODE)
         return self._meta
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -121,22 +121,31 @@ class _Signals(Mapping[str, Signal[Any]]):
         return len(self._files)
 
 
-def _decoded(value: Any) -> Any:
+def static_of(folder: EpisodeFolder) -> dict[str, Any]:
+    """Read the items of an episode that do not change.
+
+    Raises:
+        Damaged: The file is not what was written.
+    """
+    return {name: _decoded(folder.static, item) for name, item in facts.load(folder.static).items()}
+
+
+def _decoded(path: str, value: Any) -> Any:
     """Undo what JSON cannot hold: numbers that are not finite, and bytes as other programs write them."""
     if isinstance(value, dict):
         if set(value) == {"__bytes_b64__"}:
-            return _bytes(value["__bytes_b64__"])
-        return {key: _decoded(item) for key, item in value.items()}
+            return _bytes(path, value["__bytes_b64__"])
+        return {key: _decoded(path, item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_decoded(item) for item in value]
+        return [_decoded(path, item) for item in value]
     return strictjson.restore(value)
 
 
-def _bytes(text: Any) -> bytes:
+def _bytes(path: str, text: Any) -> bytes:
     import base64
     import binascii
 
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, TypeError, ValueError) as error:
-        raise Damaged("static.json", "bytes in base 64", str(error)) from error
+        raise Damaged(path, "bytes in base 64", str(error)) from error

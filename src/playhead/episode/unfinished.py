@@ -33,7 +33,7 @@ class Unfinished:
     @property
     def meta(self) -> dict[str, Any]:
         """Identity and provenance, as far as they were written."""
-        return facts.load(self._folder.meta)
+        return facts.known(self._folder.meta, facts.EPISODE)
 
     @property
     def uid(self) -> str | None:

@@ -16,6 +16,7 @@ _VERSION = re.compile(r"v[1-9]\d{0,9}")
 _LINK = re.compile(r"(?:\.\./)+(v[1-9]\d{0,9})/files(?:/.+)?", re.DOTALL)
 _VERSIONS, _FILES = "versions.json", "files"
 _MEMBER = re.compile(r"(?!\.{1,2}(/|$))[^/\0]+(?:/(?!\.{1,2}(/|$))[^/\0]+)*")
+_DEEPEST = 250  # folders in each other that every walk through a version gets to the end of
 _WINDOWS_PATH = 259  # characters of a whole path, without the byte that ends it
 _UNSAFE_THERE = re.compile(r'[\\:*?"<>|\x00-\x1f]|[. ]$')
 
@@ -57,6 +58,8 @@ def check_member(path: str) -> str:
         raise BadName(f"{path!r} cannot be a file of an artifact: it is a relative path such as 'a/b.txt'")
     if path.isascii() and len(path) < 256:  # nearly all
         return path
+    if path.count("/") > _DEEPEST:
+        raise BadName(f"{path[:60]}… lies in {path.count('/')} folders; an artifact takes at most {_DEEPEST}")
     try:
         size = max(len(part.encode()) for part in path.split("/"))
     except UnicodeEncodeError:

@@ -127,9 +127,11 @@ def inside(relative: str, folder: Path) -> Path:
     """Check a relative path that was read from a file: what others wrote may be hostile.
 
     Raises:
-        Damaged: It leads out of the folder.
+        Damaged: It leads out of the folder, or no file system could have it.
     """
     path = PurePosixPath(relative)
+    if len(relative) > 60 and any(len(os.fsencode(part)) > 255 for part in path.parts):
+        raise Damaged(folder, "names of at most 255 bytes", f"{relative[:60]!r}…", "Do not use what you cannot trust")
     if path.is_absolute() or ".." in path.parts or "\x00" in relative or not path.parts:
         raise Damaged(folder, "paths that stay inside", repr(relative), "Do not use what you cannot trust")
     return Path(*path.parts)

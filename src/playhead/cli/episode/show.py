@@ -96,7 +96,7 @@ def _writer(writer: Any) -> str:
     if not isinstance(writer, dict):
         return ""
     name = f"{writer.get('name', '')} {writer.get('version', '')}".strip()
-    git = writer.get("git") or {}
+    git = writer.get("git") if isinstance(writer.get("git"), dict) else {}
     commit = f"git {str(git.get('commit'))[:12]}{', with changes' if git.get('dirty') else ''}" if git else ""
     return ", ".join(part for part in (name, commit) if part)
 

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from playhead import strictjson
-from playhead.lanes.files import typed
+from playhead import strictjson, typed
 from playhead.layout import check_member
 
 ALGORITHM = "sha256:"
@@ -59,7 +58,7 @@ def checked(found: Any) -> FileEntry:
         TypeError, KeyError, BadName: It does not say that.
     """
     if not isinstance(found, dict):
-        raise TypeError(f"expected an object for each file, found {found!r}")
+        raise typed.Misfit("an object for each file", found)
     path, size, digest, at = found["path"], found["size"], found["digest"], found.get("modified_at")
     check_member(typed.text(path))
     return FileEntry(path, typed.whole(size), typed.digest(digest), None if at is None else float(typed.number(at)))

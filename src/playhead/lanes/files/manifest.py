@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from playhead import typed
 from playhead.errors import BadName, Damaged
-from playhead.lanes.files import entries, typed
+from playhead.lanes.files import entries
 from playhead.lanes.files.documents import RESTORE, content_of, decoded
 from playhead.lanes.files.entries import FileEntry
 from playhead.layout import VersionFolder, check_member
@@ -128,6 +129,6 @@ def compose(
 
 def _reference(found: Any) -> Reference:
     if not isinstance(found, dict):
-        raise TypeError(f"expected an object for each reference, found {found!r}")
+        raise typed.Misfit("an object for each reference", found)
     checksum, size = typed.maybe(typed.text)(found.get("checksum")), typed.maybe(typed.whole)(found.get("size"))
     return Reference(typed.text(found["uri"]), checksum, size, typed.mapping(found.get("metadata")))

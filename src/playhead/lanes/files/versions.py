@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from playhead import facts, strictjson
+from playhead import facts, strictjson, typed
 from playhead.errors import Damaged
-from playhead.lanes.files import typed
 from playhead.lanes.files.documents import RESTORE, content_of, decoded, sealed, unsealed
 from playhead.layout import ArtifactFolder, VersionFolder
 
@@ -154,7 +153,7 @@ class Versions:
         except FileNotFoundError:
             return cls(folder.name, folder.type)
         try:
-            entries = [VersionEntry(**_checked(_OF_ENTRY, entry)) for entry in content.get("versions") or ()]
+            entries = typed.several(lambda entry: VersionEntry(**_checked(_OF_ENTRY, entry)))(content.get("versions"))
             return cls(
                 typed.text(content["artifact_name"]),
                 typed.text(content["artifact_type"]),

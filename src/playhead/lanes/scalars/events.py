@@ -12,7 +12,7 @@ from itertools import repeat
 from math import isfinite
 from operator import lt
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -28,6 +28,9 @@ STEP, STAGE, TIME = "global_step", "stage", "time"
 _PLAIN = frozenset((float, int))
 _FAR = 2**63
 _METRICS_DATA = b',"type":"metrics","data":'
+_BEGIN = b'{"ts":'
+_BLOCK = 1 << 22  # bytes of a long line that are read at once
+LONGEST = 64 << 20  # bytes of a line that is looked at, whatever it begins with
 
 
 # One line, read: stamp in nanoseconds, type, data. A bare tuple, since a run has millions.
@@ -201,22 +204,54 @@ def integer_step(step: Any) -> int:
     raise WrongType(f"a step is an integer, not {step!r}")
 
 
-def read(path: Path, offset: int, size: int) -> bytes:
-    """Read whole lines from an offset on, about `size` bytes of them; empty when there is no whole line."""
+class Stretch(NamedTuple):
+    """Whole lines of a file.
+
+    Attributes:
+        data: The lines, each with its newline.
+        size: The bytes of the file that they are, and those that were skipped.
+        skipped: How many lines were skipped, since they are too long to be events.
+    """
+
+    data: bytes
+    size: int
+    skipped: int = 0
+
+
+_NOTHING = Stretch(b"", 0)
+
+
+def read(path: Path, offset: int, size: int) -> Stretch:
+    """Read whole lines from an offset on, about `size` bytes of them; nothing where there is no whole line."""
     try:
         fd = disk.open_to_read(path)
     except FileNotFoundError:
-        return b""
+        return _NOTHING
     try:
         data = os.pread(fd, size, offset)
-        while b"\n" not in data:  # one line longer than `size`, or a torn last one
-            more = os.pread(fd, size, offset + len(data))
-            if not more:
-                return b""
-            data += more
-        return data[: data.rindex(b"\n") + 1]
+        stop = data.rfind(b"\n") + 1
+        if stop:
+            return Stretch(data[:stop], stop)
+        return _read_long(fd, offset, data) if data else _NOTHING
     finally:
         os.close(fd)
+
+
+def _read_long(fd: int, offset: int, head: bytes) -> Stretch:
+    """Read one line of which the first bytes are known; one without end is torn, or still being written.
+
+    One of over `LONGEST` bytes that does not even begin as an event is skipped: it need not be held in memory.
+    """
+    is_kept, length, parts = head.startswith(_BEGIN), len(head), [head]
+    while more := os.pread(fd, _BLOCK, offset + length):
+        stop = more.find(b"\n") + 1
+        parts.append(more[:stop] if stop else more)
+        length += len(parts[-1])
+        if not is_kept and length > LONGEST:
+            parts.clear()
+        if stop:
+            return Stretch(b"".join(parts), length) if is_kept or length <= LONGEST else Stretch(b"", length, 1)
+    return _NOTHING
 
 
 def parse(data: bytes, after_ns: int = 0) -> tuple[list[Event], int]:
@@ -242,7 +277,7 @@ _TYPE, _DATA = slice(26, 26 + len(_METRICS_DATA)), slice(26 + len(_METRICS_DATA)
 
 
 def _is_own(line: bytes) -> bool:
-    return line[:6] == b'{"ts":' and line[_POINT] == b"." and line[26:27] == b","
+    return line[:6] == _BEGIN and line[_POINT] == b"." and line[26:27] == b","
 
 
 def _own_metrics(lines: list[bytes], after_ns: int) -> list[Event] | None:

@@ -56,8 +56,8 @@ class EventIndex:
         if self._offset < 0:
             with self._database.read() as connection:
                 self._offset = points.position(connection, self._run, self._part)[0]
-        data = events.read(self._path, self._offset, CHUNK)
-        if not data:
+        data, size, skipped = events.read(self._path, self._offset, CHUNK)
+        if not size:
             return False
         start, self._offset = self._offset, -1  # unknown until the commit
         known, self._known = self._known, None
@@ -72,7 +72,7 @@ class EventIndex:
             points.add_media(connection, _media(found, self._run, self._part))
             last_step = next(_steps_backwards(found), last_step)
             last_ns = found[-1][0] if found else last_ns
-            end = start + len(data)
+            end, bad = start + size, bad + skipped
             points.advance(connection, self._run, self._part, offset=end, last_ns=last_ns, last_step=last_step, bad=bad)
             catalog_runs.settle_best(connection, self._run)
         self._known, self._offset = known, end
@@ -110,7 +110,8 @@ def _batches(found: list[events.Event]) -> Iterable[SeriesBatch]:
     for event in found:
         if event[1] == events.METRICS:
             data = event[2]
-            shapes[data.get(events.STAGE, ""), *data].append(event)
+            stage = data.get(events.STAGE, "")
+            shapes[stage if isinstance(stage, str) else "", *data].append(event)
     batches: dict[tuple[str, str], SeriesBatch] = {}
     for (stage, *names), group in shapes.items():
         stamps = [event[0] for event in group]
@@ -118,7 +119,7 @@ def _batches(found: list[events.Event]) -> Iterable[SeriesBatch]:
         for name in names:
             if name not in (events.STEP, events.STAGE):
                 values = [event[2][name] for event in group]
-                batch = _batch(name, stage if isinstance(stage, str) else "", stamps, steps, values)
+                batch = _batch(name, stage, stamps, steps, values)
                 _add(batches, batch)
     return batches.values()
 
