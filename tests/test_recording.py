@@ -13,8 +13,10 @@ import sys
 import threading
 import time
 from argparse import Namespace
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -299,6 +301,101 @@ def test_signals_mark_the_run_interrupted(tmp_path: Path, number: int, reason: s
 def test_a_handler_of_the_program_for_sigterm_is_left_alone(tmp_path: Path) -> None:
     body = "signal.signal(signal.SIGTERM, lambda *_: os._exit(7))\n" + WAITING
     assert script(tmp_path, body, signal_=signal.SIGTERM).returncode == 7
+
+
+CHAINED = """
+run = store.run("p", "n")
+before = signal.getsignal(signal.SIGTERM)
+def mine(number, frame):
+    print("mine")
+    before(number, frame)
+signal.signal(signal.SIGTERM, mine)
+print("ready")
+time.sleep(60)
+"""
+
+
+def test_a_handler_that_calls_the_one_before_ends_the_run(tmp_path: Path) -> None:
+    result = script(tmp_path, CHAINED, signal_=signal.SIGTERM)
+    assert (result.returncode, result.stdout, result.stderr) == (143, "mine\n", "")
+    with playhead.open(tmp_path / "store") as store:
+        assert (store.runs[0].status, store.runs[0].exit_reason) == ("interrupted", "SIGTERM")
+
+
+def test_a_handler_that_exits_by_itself_ends_the_run_as_interrupted(tmp_path: Path) -> None:
+    body = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))\nrun = store.run('p', 'n')\n"
+    result = script(tmp_path, body + "print('ready')\ntime.sleep(60)", signal_=signal.SIGTERM)
+    assert (result.returncode, result.stderr) == (143, "")
+    with playhead.open(tmp_path / "store") as store:
+        assert (store.runs[0].status, store.runs[0].exit_reason) == ("interrupted", "SystemExit: 143 (SIGTERM)")
+
+
+def test_sigterm_and_exit_are_as_before_once_no_run_is_recorded(tmp_path: Path) -> None:
+    body = """
+leave = sys.exit
+with store.run("p", "n"):
+    run = store.run("p", "n")
+    assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+assert sys.exit is not leave
+child = os.fork()
+if child == 0:
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL and sys.exit is leave
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+run.finish()
+assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL and sys.exit is leave
+print("ready")
+time.sleep(60)
+"""
+    result = script(tmp_path, body, signal_=signal.SIGTERM)
+    assert (result.returncode, result.stderr) == (-signal.SIGTERM, "")
+
+
+@pytest.mark.parametrize("leaving", ["sys.exit(3)", "os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)"])
+def test_an_exit_that_the_program_catches_does_not_count(tmp_path: Path, leaving: str) -> None:
+    body = f"""
+run = store.run("p", "n")
+try:
+    {leaving}
+except SystemExit:
+    pass
+run.log({{"a": 1}})
+"""
+    assert script(tmp_path, body).returncode == 0
+    with playhead.open(tmp_path / "store") as store:
+        assert (store.runs[0].status, store.runs[0].exit_reason) == ("finished", None)
+
+
+LATE = """
+from playhead.recording import run_writer
+settle = run_writer.checksums.note_part
+def note_part(*arguments):
+    settle(*arguments)
+    os.kill(os.getpid(), signal.SIGTERM)
+    print("settled")
+run_writer.checksums.note_part = note_part
+run = store.run("p", "n")
+run.finish()
+print("not reached")
+"""
+
+
+def test_sigterm_waits_until_a_run_is_completed(tmp_path: Path) -> None:
+    result = script(tmp_path, LATE)
+    assert (result.returncode, result.stdout, result.stderr) == (143, "settled\n", "")
+    with playhead.open(tmp_path / "store") as store:
+        assert store.runs[0].status == "finished"
+
+
+def test_a_run_in_a_generator_that_nobody_ends_is_finished(store: playhead.Store) -> None:
+    def steps() -> Iterator[Any]:
+        with begin(store) as run:
+            yield run
+
+    generator = steps()
+    run = next(generator)
+    generator.close()
+    assert (run.status, run.exit_reason) == ("finished", None)
 
 
 def test_a_run_that_was_never_closed_ends_with_the_program(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ same piece of code, so the way back from a crash is walked at every close.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import os
 import struct
@@ -18,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from playhead import clock, disk, strictjson
+from playhead import at_exit, clock, disk, strictjson
 from playhead.errors import Damaged, Forked, StoreLocked
 from playhead.journal import SEGMENT_BYTES, JournalReader, JournalWriter
 from playhead.journal.segment import Buffer
@@ -446,4 +445,4 @@ def _flush_at_exit() -> None:
 
 
 os.register_at_fork(after_in_child=_disown_in_child)
-atexit.register(_flush_at_exit)
+at_exit.register(_flush_at_exit)

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import platform
+import sys
 import threading
 import uuid
 from collections.abc import Callable
@@ -176,6 +177,10 @@ class DiskEpisodeWriter(EpisodeWriter):
             self._end(UNFINISHED)
 
     def _end(self, outcome: str) -> None:
+        if (
+            sys.is_finalizing()
+        ):  # a generator that nobody ended: its samples are on the tape since the exit handlers ran
+            return
         self._tape.finish()
         seal(self._folder, finished=outcome == FINISHED)
         self._tape.take_away()

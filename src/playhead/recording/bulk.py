@@ -61,6 +61,10 @@ class Bulk:
             self._traces[name] = made = traces.new_trace(self._home, self._row.id, name, **options)
         return made
 
+    def lengths(self) -> list[int]:
+        """Count the steps of each reel and trace."""
+        return [reel.row for reel, _ in list(self._reels)] + [len(trace) for trace in list(self._traces.values())]
+
     def index(self) -> bool:
         """Bring the catalogue nearer to what was played, if that is due; tell whether there is more."""
         asked, now = self._asked, clock.elapsed_ns()

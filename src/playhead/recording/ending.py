@@ -1,11 +1,8 @@
-"""How a run ends: by what error or signal, and what is written about it."""
+"""How a run ends: by what error, exit code or signal, and what is written about it."""
 
 from __future__ import annotations
 
 import signal
-import threading
-from types import FrameType
-from typing import Any
 
 from playhead import clock, facts, strictjson
 from playhead.catalog.schema import STATUSES
@@ -13,19 +10,26 @@ from playhead.home import Home
 
 ENDINGS = tuple(status for status in STATUSES if status != "running")
 
+# What shells and schedulers make of a program that a signal ended: a handler of the program may exit so.
+_BY_SIGNAL = {128 + number: number.name for number in (signal.SIGINT, signal.SIGTERM)}
+
 
 class Terminated(SystemExit):
     """SIGTERM, raised where the program was."""
 
 
 def ending(error: BaseException | None) -> tuple[str, str | None]:
-    """Give the status, and the reason, of a run that an error ended, or none."""
-    if error is None or (isinstance(error, SystemExit) and error.code in (None, 0)):
+    """Return the status, and the reason, of a run that an error ended, or none."""
+    if isinstance(error, Terminated):
+        return "interrupted", "SIGTERM"
+    if isinstance(error, SystemExit) and type(error.code) is int and error.code in _BY_SIGNAL:
+        return "interrupted", f"SystemExit: {error.code} ({_BY_SIGNAL[error.code]})"
+    if isinstance(error, SystemExit) and error.code in (None, 0):
         return "finished", None
     if isinstance(error, KeyboardInterrupt):
         return "interrupted", "KeyboardInterrupt"
-    if isinstance(error, Terminated):
-        return "interrupted", "SIGTERM"
+    if error is None or isinstance(error, GeneratorExit):  # a generator that nobody reads to its end was not wrong
+        return "finished", None
     return "failed", f"{type(error).__name__}: {error}"
 
 
@@ -39,26 +43,3 @@ def end(home: Home, run_dir: str, status: str, reason: str | None, at: float | N
         content.pop("exit_reason", None)
     facts.write(folder.status, content)
     home.index(folder, values=False)
-
-
-class Sigterm:
-    """Lets SIGTERM end a `with` block, unless the program handles it itself or this is not the main thread."""
-
-    def __init__(self) -> None:
-        self._before: Any = None
-
-    def catch(self) -> None:
-        """Raise `Terminated` when it comes."""
-        main = threading.current_thread() is threading.main_thread()
-        if main and self._before is None and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-            self._before = signal.signal(signal.SIGTERM, _raise_terminated)
-
-    def restore(self) -> None:
-        """Do what was done before."""
-        if self._before is not None and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, self._before)
-            self._before = None
-
-
-def _raise_terminated(signum: int, _frame: FrameType | None) -> None:
-    raise Terminated(128 + signum)

@@ -19,7 +19,8 @@ from playhead.lanes.scalars.events import IMAGE, EventWriter, integer_step
 from playhead.lanes.scalars.index import EventIndex
 from playhead.recording import unfinished
 from playhead.recording.bulk import Bulk
-from playhead.recording.ending import ENDINGS, Sigterm, end, ending
+from playhead.recording.ending import ENDINGS, end, ending
+from playhead.recording.leaving import Watch, raise_late
 from playhead.recording.options import Options
 from playhead.recording.upkeep import Upkeep
 from playhead.run import Run
@@ -68,12 +69,14 @@ class RunWriter(Run):
             sync=self._sync,
         )
         self._console = options.console(self._console_line)
-        self._sigterm = Sigterm()
+        self._sampled_bytes = 0
+        self._watch = Watch(self._progress)
         self._background = BackgroundWriter(self._upkeep.work, self._upkeep.interval, f"playhead-{claim.run_id}")
         self._background.start()
         if self._console is not None:
             self._console.start()
         unfinished.add(self)
+        self._watch.begin()
 
     def _open_events(self) -> EventWriter:
         path = self._folder.events(self._claim.part)
@@ -122,7 +125,13 @@ class RunWriter(Run):
     def _log_sample(self, values: Mapping[str, float]) -> None:
         with self._lock:
             if self._ended is None:
+                before = self._events.size
                 self._events.metrics(values, self._events.step)
+                self._sampled_bytes += self._events.size - before
+
+    def _progress(self) -> tuple[int, ...]:
+        """Count what the caller has recorded."""
+        return self._events.size - self._sampled_bytes, *self._bulk.lengths()
 
     def _console_line(self, line: str) -> None:
         self._append_text(strictjson.plain(line))
@@ -382,12 +391,16 @@ class RunWriter(Run):
                 return
             self._ended = Closed(f"the run {self.id} has ended and records nothing more")
         unfinished.discard(self)
-        self._sigterm.restore()
+        self._watch.hold_back()
         try:
-            if self._console is not None:
-                self._console.stop()
+            try:
+                if self._console is not None:
+                    self._console.stop()
+            finally:
+                self._settle(status, reason)
         finally:
-            self._settle(status, reason)
+            self._watch.stop()
+            raise_late()
 
     def _settle(self, status: str, reason: str | None) -> None:
         try:
@@ -419,7 +432,7 @@ class RunWriter(Run):
 
     def __enter__(self) -> RunWriter:
         self._check()
-        self._sigterm.catch()
+        self._watch.begin()
         return self
 
     def __exit__(

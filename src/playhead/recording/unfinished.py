@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import os
 import sys
+import warnings
 import weakref
 from typing import TYPE_CHECKING
 
-from playhead.recording.ending import ending
+from playhead import at_exit
+from playhead.errors import PlayheadError
+from playhead.recording import leaving
+from playhead.recording.ending import Terminated, ending
 
 if TYPE_CHECKING:
     from playhead.recording.run_writer import RunWriter
@@ -28,17 +31,29 @@ def discard(run: RunWriter) -> None:
 
 
 def _at_exit() -> None:
-    """End what the program left open; an error that ended the program is in `sys.last_value`."""
-    with contextlib.ExitStack() as each:  # also where one of them fails
+    """End what the program left open."""
+    raised = None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)  # of a session, any earlier input
+    with contextlib.ExitStack() as each:  # also if one of them fails
         for run in list(_open):
-            each.callback(run.finish, *ending(getattr(sys, "last_value", None)))
+            each.callback(_end, run, raised)
+
+
+def _end(run: RunWriter, raised: BaseException | None) -> None:
+    try:
+        run.finish(*ending(run._watch.noted if raised is None else raised))
+    except Terminated:  # while the run was being completed, which it is now
+        pass
+    except (OSError, PlayheadError) as error:
+        said = f"the run {run.id} could not be completed, which the next open of its store does: {error}"
+        warnings.warn(said, RuntimeWarning, stacklevel=1)
 
 
 def _after_fork() -> None:
+    leaving.forget_in_child()
     for run in list(_open):
         run._abandon()
     _open.clear()
 
 
-atexit.register(_at_exit)
+at_exit.register(_at_exit)
 os.register_at_fork(after_in_child=_after_fork)

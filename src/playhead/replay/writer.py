@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import warnings
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -10,8 +13,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from playhead import disk
-from playhead.errors import BadName, Closed, Exists, WrongShape, WrongType
+from playhead import at_exit, disk
+from playhead.errors import BadName, Closed, Exists, PlayheadError, WrongShape, WrongType
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.foreign import ForeignPart
 from playhead.lanes.arrays.reel import Reel
@@ -21,9 +24,13 @@ from playhead.ref import make_frame_ref
 
 _DEFAULT_CODEC = "zstd"
 
+_started: weakref.WeakSet[ReplayWriter] = weakref.WeakSet()
+
 
 class ReplayWriter:
     """Records steps into `{replay_dir}/{run_id}.h5`, beside the thread that acts. For one thread at a time.
+
+    A writer that is still open when the program ends is closed then.
 
     A run that is there already is gone on with: nothing is ever truncated. Everything is stored as it is given, in its
     own type. A step without a frame or an observation leaves a hole, and shifts nothing.
@@ -99,6 +106,7 @@ class ReplayWriter:
         self._learn(self._recorded_names())
         self._reel = ReelWriter(self._files, self._config)
         self._is_closed = False
+        _started.add(self)
 
     def _recorded_names(self) -> list[str]:
         """List the arrays of what is there already."""
@@ -180,6 +188,7 @@ class ReplayWriter:
         if self._reel is not None:
             self._reel.close()
             self._is_closed = True
+            _started.discard(self)
 
     def _started(self) -> ReelWriter:
         if self._reel is None:
@@ -232,3 +241,21 @@ def _number(reward: Any) -> float:
         raise WrongType(f"a reward is a number of 64 bits: {error}") from error
     except (TypeError, ValueError) as error:
         raise WrongType(f"a reward is a number, not {reward!r}: {error}") from error
+
+
+def _close_at_exit() -> None:
+    """Finish the files that the program left open."""
+    with contextlib.ExitStack() as each:
+        for writer in list(_started):
+            each.callback(_close, writer)
+
+
+def _close(writer: ReplayWriter) -> None:
+    try:
+        writer.close()
+    except (OSError, PlayheadError) as error:
+        warnings.warn(f"{writer.path} could not be finished; its steps can be read: {error}", RuntimeWarning, 1)
+
+
+at_exit.register(_close_at_exit)
+os.register_at_fork(after_in_child=_started.clear)

@@ -161,7 +161,7 @@ class TraceWriter:
         Raises:
             OSError: It could not be made. Nothing is lost; closing may be tried again.
         """
-        if self._ended is not None:
+        if self._ended is not None or sys.is_finalizing():  # by then its steps are on the tape
             return
         self._tape.finish()
         forms.seal(self._target)

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from playhead import disk, facts
+from playhead import at_exit, disk, facts
 from playhead.errors import Damaged, Exists
 from playhead.lanes.arrays import sealing
 from playhead.lanes.arrays.config import ReplayConfig
@@ -76,6 +76,7 @@ class ReelWriter(ReelRecorder):
             disk.sweep(part)
         self._seal(segment)
         sealing.make_empty(self.files)
+        at_exit.come_first()  # h5py was imported, if not before; at the end, sealing needs what it takes apart
         note_in_index(ReplayFolder(self.files.folder), self.files)
         with contextlib.closing(Reel(self.files)) as reel:
             if any(isinstance(part, ForeignPart) for part in reel.parts):
