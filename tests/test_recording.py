@@ -419,29 +419,32 @@ def test_a_killed_run_is_found_and_keeps_every_point(tmp_path: Path) -> None:
         assert json.loads((run.path / "status.json").read_text())["status"] == "failed"
 
 
-def test_a_run_on_another_machine_is_judged_by_its_heartbeat(store: playhead.Store) -> None:
-    run = begin(store)
-    claim = next((store.path / ".recording").iterdir())
+def killed_recorder(tmp_path: Path) -> Path:
+    """Leave the claim of a recorder that was killed."""
+    script(tmp_path, "run = store.run('p', 'n', run_id='r')\nrun.log({'a': 1})\nos.kill(os.getpid(), 9)")
+    (claim,) = (tmp_path / "store" / ".recording").glob("*.json")
+    return claim
+
+
+def test_a_run_on_another_machine_is_judged_by_its_heartbeat(tmp_path: Path) -> None:
+    claim = killed_recorder(tmp_path)
     content = json.loads(claim.read_text())
     content["process"] |= {"place": "elsewhere", "pid": 1}
     claim.write_text(json.dumps(content))
-    with playhead.open(store.path) as other:
-        assert other.runs[run.id].status == "running"
+    with playhead.open(tmp_path / "store") as other:
+        assert other.runs["r"].status == "running"
     os.utime(claim, (time.time() - 700, time.time() - 700))
-    with playhead.open(store.path) as other:
-        assert other.runs[run.id].status == "failed"
-    run.finish()
+    with playhead.open(tmp_path / "store") as other:
+        assert other.runs["r"].status == "failed"
 
 
-def test_a_pid_that_is_used_again_does_not_keep_a_dead_run_alive(store: playhead.Store) -> None:
-    run = begin(store)
-    claim = next((store.path / ".recording").iterdir())
+def test_a_pid_that_is_used_again_does_not_keep_a_dead_run_alive(tmp_path: Path) -> None:
+    claim = killed_recorder(tmp_path)
     content = json.loads(claim.read_text())
-    content["process"]["started"] -= 1
+    content["process"]["pid"] = os.getpid()
     claim.write_text(json.dumps(content))
-    with playhead.open(store.path) as other:
-        assert other.runs[run.id].status == "failed"
-    run.finish()
+    with playhead.open(tmp_path / "store") as other:
+        assert other.runs["r"].status == "failed"
 
 
 def test_a_running_run_without_its_claim_is_settled(store: playhead.Store) -> None:

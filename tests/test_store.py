@@ -285,6 +285,14 @@ server:/home /home nfs4 rw 0 0
 tmpfs /home/ada/fast tmpfs rw 0 0
 //nas/x /mnt/with\\040space cifs rw 0 0
 me@host: /mnt/ssh fuse.sshfs rw 0 0
+default /mnt/weka wekafs rw 0 0
+tag /mnt/vm virtiofs rw 0 0
+panfs://p /mnt/panfs panfs rw 0 0
+C:\\134 /mnt/c 9p rw 0 0
+x /mnt/new neverheardoffs rw 0 0
+/dev/sda1 /mnt/usb exfat rw 0 0
+/dev/sdb1 /mnt/stick fuseblk rw 0 0
+tank/home /mnt/zfs zfs rw 0 0
 """
 
 
@@ -296,6 +304,14 @@ me@host: /mnt/ssh fuse.sshfs rw 0 0
         ("/home/ada/fast/s", False),
         ("/mnt/with space/s", True),
         ("/mnt/ssh", True),
+        ("/mnt/weka/s", True),
+        ("/mnt/vm/s", True),
+        ("/mnt/panfs/s", True),
+        ("/mnt/c/s", True),
+        ("/mnt/new/s", True),
+        ("/mnt/usb/s", False),
+        ("/mnt/stick/s", False),
+        ("/mnt/zfs/s", False),
     ],
 )
 def test_a_network_file_system_is_told_from_a_local_one(path: str, network: bool) -> None:
@@ -316,6 +332,18 @@ def test_on_a_network_file_system_the_catalogue_has_no_write_ahead_log(
     connection.close()
     with playhead.open(tmp_path / "s") as store:
         assert store.runs[run_id].points == 3
+
+
+def test_a_catalogue_that_came_to_a_network_file_system_gives_its_write_ahead_log_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with playhead.open(tmp_path / "s") as store:
+        record(store)
+    monkeypatch.setattr(filesystem, "is_network", lambda _path: True)
+    with playhead.open(tmp_path / "s") as store:
+        record(store)
+        assert store.sql("SELECT count(*) AS n FROM points").to_pylist() == [{"n": 6}]
+        assert not (tmp_path / "s" / "playhead.db-wal").exists()
 
 
 def test_the_catalogue_has_the_settings_that_it_should(store: playhead.Store) -> None:

@@ -163,7 +163,7 @@ def rebuild(path: str | os.PathLike[str], progress: Progress = list) -> list[Dam
     if not layout.marker.is_file():
         raise NotAStore(f"{layout.root} is not a Playhead store: it has no {layout.marker.name}")
     _check_format(layout)
-    live = [claim for path in claims.paths(layout) if (claim := claims.Claim.load(path)) and claim.is_live()]
+    live = claims.live(layout)
     if live:
         who = f"process {live[0].process.pid} on {live[0].process.hostname}"
         raise StoreLocked(f"the run {live[0].run_id} is being recorded by {who}; rebuild when it has ended")

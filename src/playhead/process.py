@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+_MOST_PID = 1 << 31  # a claim may come from anywhere, and hold any number
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +31,10 @@ class Process:
     @classmethod
     def current(cls) -> Process:
         """Describe the calling process."""
-        pid = os.getpid()
-        return cls(pid, _start_of(pid) or 0, _place(), socket.gethostname())
+        pid, started = os.getpid(), None
+        with contextlib.suppress(OSError):  # a system without /proc
+            started = _start_of(pid)
+        return cls(pid, started or 0, _place(), socket.gethostname())
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Process:
@@ -44,31 +49,41 @@ class Process:
         """Tell whether the number can be looked up on this machine, in this container, since this boot."""
         return self.place == _place()
 
-    def is_alive(self) -> bool:
-        """Tell whether the process runs. Means something only where `is_here()`."""
-        return _start_of(self.pid) == self.started
+    def is_alive(self) -> bool | None:
+        """Tell whether the process runs. Means something only where `is_here()`.
+
+        Returns:
+            None if the number is in use and nobody tells by which process, as `/proc` with `hidepid` does of others.
+        """
+        try:
+            started = _start_of(self.pid)
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            return self._is_in_use()
+        return started == self.started
+
+    def _is_in_use(self) -> bool | None:
+        """Ask the kernel for a process of which `/proc` says nothing."""
+        if not 0 < self.pid < _MOST_PID:
+            return False
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return None
+        return True if self.started == 0 else None  # without /proc, no start was noted
 
 
 def _start_of(pid: int) -> int | None:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_bytes()
-    except (FileNotFoundError, ProcessLookupError):
-        return _exists_without_proc(pid)
+    """Return when a process started, in clock ticks since boot; None for one that has ended.
+
+    Raises:
+        FileNotFoundError: If `/proc` does not show the process: it is gone, or it is that of another user.
+    """
+    stat = Path(f"/proc/{pid}/stat").read_bytes()
     fields = stat[stat.rindex(b")") + 2 :].split()
     # A zombie has ended: it only waits for its parent to look.
     return None if fields[0] in (b"Z", b"X") else int(fields[19])
-
-
-def _exists_without_proc(pid: int) -> int | None:
-    if os.path.isdir("/proc/self"):
-        return None
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return None
-    except PermissionError:
-        return 0
-    return 0
 
 
 def _place() -> str:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from playhead import checksums, claims, disk, episode_index, facts
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.runs import RunFacts
-from playhead.claims import EDITING, Claim
+from playhead.claims import EDITING, NO_SIGN_OF_LIFE, PROCESS_NOT_FOUND, Claim
 from playhead.errors import Damaged, StoreTooNew
 from playhead.home import Home
 from playhead.lanes.scalars import events
@@ -20,7 +20,6 @@ from playhead.lanes.scalars.index import EventIndex
 from playhead.layout import Layout, RunFolder, run_of_reel
 from playhead.recording import end
 
-PROCESS_NOT_FOUND = "process_not_found"
 BATCH = 200  # runs a transaction while a catalogue is filled
 
 _T = TypeVar("_T")
@@ -57,13 +56,31 @@ def _end_unclaimed(home: Home, run_id: str, run_dir: str) -> bool:
     folder = home.layout.run_at(run_dir)
     if claims.of_run(home.layout, run_id) or not folder.meta.exists():
         return False
-    if facts.read(home.layout, folder).status == "running":
+    known = facts.read(home.layout, folder)
+    is_running = known.status == "running"
+    if is_running and is_recorded(folder):
+        return False
+    key = home.put(known).key
+    _index_rest(home, key, run_id, folder, folder.parts(), mend=is_running)
+    if is_running:
         end(home, run_dir, "failed", PROCESS_NOT_FOUND, _last_moment(folder, 1, os.stat(folder.meta).st_mtime))
         _recover_traces(home, run_id)
+        home.write_summary(folder, home.best_of(key))
         checksums.note_all(folder)
-    else:
-        home.index(folder)
     return True
+
+
+def is_recorded(folder: RunFolder) -> bool:
+    """Tell whether a process holds an event file of a run, whatever claims say; where that cannot be tried, it may."""
+    return any(disk.is_held(folder.events(part)) is not False for part in folder.parts())
+
+
+def _index_rest(home: Home, key: int, run_id: str, folder: RunFolder, parts: Iterable[int], *, mend: bool) -> None:
+    """Index what the files of a run hold and the catalogue does not."""
+    for part in parts:
+        index_part(home, key, folder, part, mend=mend)
+    _warned(_index_replays, home, key, run_id)
+    index_uses(home, key, folder)
 
 
 def recover_claim(home: Home, path: Path) -> str | None:
@@ -94,13 +111,12 @@ def settle(home: Home, claim: Claim) -> None:
         return
     key = home.index(folder).key
     # An editor that died while purging has already taken the run out of the catalogue: index all of it again.
-    for part in folder.parts() if claim.part == EDITING else [claim.part]:
-        index_part(home, key, folder, part, mend=claim.part != EDITING)
+    parts = folder.parts() if claim.part == EDITING else [claim.part]
+    _index_rest(home, key, claim.run_id, folder, parts, mend=claim.part != EDITING)
     if claim.part == 1 and facts.load(folder.status).get("status", "running") == "running":
         last_sign = os.stat(claim.path).st_mtime
-        end(home, claim.run_dir, "failed", PROCESS_NOT_FOUND, _last_moment(folder, claim.part, last_sign))
-    _warned(_index_replays, home, key, claim.run_id)
-    index_uses(home, key, folder)
+        reason = PROCESS_NOT_FOUND if claim.is_found_dead() else NO_SIGN_OF_LIFE
+        end(home, claim.run_dir, "failed", reason, _last_moment(folder, claim.part, last_sign))
     _recover_traces(home, claim.run_id)
     home.write_summary(folder, home.best_of(key))
     if claim.part == EDITING:

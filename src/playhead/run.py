@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _CURVE, _MOST_METRICS = 60, 12  # of what a notebook shows
+_MAY_WAKE_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,8 +371,9 @@ class Run:
             raise StoreLocked(f"the run {self.id} is not in the recycle bin; delete it first")
         if any(claim.is_live() for claim in claims.of_run(self._home.layout, self.id)):
             raise StoreLocked(f"the run {self.id} is still being recorded; stop it first")
+        self._check_given_up()
         disk.make_folders(self._home.layout.trash)
-        with disk.locked(self._folder.path):
+        with disk.locked(self._folder.path), self._without_recorder():
             claim = Claim.for_editing(self._home.layout, self.id, self._folder)
             with self._home.database.write() as connection:
                 catalog_runs.remove(connection, self.id)
@@ -383,6 +385,31 @@ class Run:
         claim.release()
         # The folders of the name and the project go when their last run does.
         any(not disk.remove_empty(parent) for parent in list(self._folder.path.parents)[:3])
+
+    def _check_given_up(self) -> None:
+        """Refuse to remove a run whose recorder fell silent on another machine, as long as it may only be frozen."""
+        wait = _MAY_WAKE_SECONDS - (clock.now() - (self.ended_at or 0.0))
+        if self.exit_reason == claims.NO_SIGN_OF_LIFE and wait > 0:
+            raise StoreLocked(
+                f"the run {self.id} was given up because its recorder on another machine gave no sign of life, and the "
+                f"file system does not tell whether that process still exists; purge it in {wait / 3600:.0f} hours"
+            )
+
+    @contextlib.contextmanager
+    def _without_recorder(self) -> Iterator[None]:
+        """Hold every event file: claims are lost, and clocks wrong, but nobody records without that lock.
+
+        Raises:
+            StoreLocked: If a process holds one.
+        """
+        with contextlib.ExitStack() as held:
+            for part in self._folder.parts():
+                path = self._folder.events(part)
+                if not held.enter_context(disk.locked(path, wait=False, patience=disk.PATIENCE)):
+                    raise StoreLocked(
+                        f"a process holds {path}: the run {self.id} is still being recorded; stop it first"
+                    )
+            yield
 
     def _repr_html_(self) -> str:
         best = "" if self.best is None else f"best {self.primary_metric} {self.best:.6g}"

@@ -149,7 +149,7 @@ class Repair:
 
     def _rebuild(self, found: list[Finding]) -> str:
         """Make the catalogue anew, with a copy of the old one aside."""
-        live = [claim for path in claims.paths(self.layout) if (claim := claims.Claim.load(path)) and claim.is_live()]
+        live = claims.live(self.layout)
         if live:
             raise StoreLocked(f"the run {live[0].run_id} is being recorded; repair the catalogue when it has ended")
         why = (

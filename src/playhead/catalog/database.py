@@ -17,11 +17,11 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
-from playhead import clock
+from playhead import clock, disk
 from playhead.catalog import migrations, schema
-from playhead.catalog.files import check_files, remedy
+from playhead.catalog.files import check_files, files_of, remedy
 from playhead.catalog.meaning import meaning, no_text
-from playhead.errors import Damaged, NotAStore, PlayheadError, ReadOnly
+from playhead.errors import Damaged, NotAStore, PlayheadError, ReadOnly, StoreLocked
 
 __all__ = ["Connection", "Database", "driver_rows"]
 
@@ -137,26 +137,41 @@ class Database:
             StoreTooNew: The tables are those of a later version.
             Damaged: The file is not a database.
         """
+        self._make_file()
         with self.read() as connection:
             new = migrations.is_new(connection)
             needed = [] if new else migrations.pending(connection)
         if new:
-            self._settle_format()
+            self._set_in_file(f"application_id={schema.APPLICATION_ID}")
+            self._set_in_file(f"journal_mode={'DELETE' if self.network else 'WAL'}")
             with self.write() as connection:
                 migrations.create(connection)
+        elif self.network:  # it may have come from a local one, with a write-ahead log
+            with contextlib.suppress(StoreLocked):  # the next one to open it alone does it
+                self._set_in_file("journal_mode=DELETE", patience=0)
         for step in needed:
             with self.write() as connection:
                 migrations.apply(connection, step)
 
-    def _settle_format(self) -> None:
-        """Set what SQLite keeps in the file itself, before the first table."""
+    def _make_file(self) -> None:
+        """Make the file with the mode that the umask and the folder give: SQLite gives what is beside it the same."""
+        with contextlib.suppress(FileExistsError):
+            disk.write_blocks(self.path, (), durable=False)
+        for path in files_of(self.path):
+            disk.share_file(path)
+
+    def _set_in_file(self, setting: str, *, patience: int = BUSY_SECONDS) -> None:
+        """Set what SQLite keeps in the file itself; outside of a transaction."""
         with self._meaning(), self._engine.connect() as connection:
             driver = connection.connection.dbapi_connection
             assert driver is not None
             cursor = driver.cursor()
-            cursor.execute(f"PRAGMA application_id={schema.APPLICATION_ID}")
-            cursor.execute(f"PRAGMA journal_mode={'DELETE' if self.network else 'WAL'}")
-            cursor.close()
+            cursor.execute(f"PRAGMA busy_timeout={patience * 1000}")
+            try:
+                cursor.execute(f"PRAGMA {setting}")
+            finally:
+                cursor.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
+                cursor.close()
 
     def is_current(self) -> bool:
         """Tell whether the tables are those of this version, and not of an earlier one; writes nothing.

@@ -12,7 +12,7 @@ from playhead.disk.appender import Appender
 from playhead.disk.changing import patch, truncate
 from playhead.disk.draft import Draft
 from playhead.disk.hook import Hook, StrPath, hooked
-from playhead.disk.locking import locked
+from playhead.disk.locking import PATIENCE, is_held, locked
 from playhead.disk.naming import (
     TEMPORARY_SUFFIX,
     cannot_link,
@@ -27,6 +27,7 @@ from playhead.disk.naming import (
     remove_empty,
     remove_tree,
     rename,
+    share_file,
     sweep,
     temporary_beside,
     touch,
@@ -36,6 +37,7 @@ from playhead.disk.syncing import sync, sync_file, sync_file_system, sync_folder
 from playhead.disk.whole import clone, copy, create, link, replace, reserve, write_blocks
 
 __all__ = [
+    "PATIENCE",
     "TEMPORARY_SUFFIX",
     "Appender",
     "Draft",
@@ -49,6 +51,7 @@ __all__ = [
     "create",
     "exchange",
     "hooked",
+    "is_held",
     "is_temporary",
     "link",
     "link_new",
@@ -65,6 +68,7 @@ __all__ = [
     "rename",
     "replace",
     "reserve",
+    "share_file",
     "sweep",
     "sync",
     "sync_file",

@@ -24,17 +24,18 @@ class Appender:
         path: The file; made if it is missing.
         exclusive: Be its one writer: refuse with `BlockingIOError` while another holds the file. Writers that share a
             file cannot take a part of an append back, since bytes of others may lie behind it.
+        patience: How often to try again before another counts as holding it; see `locked`.
     """
 
     # `_end` is where the append under way will end. It differs from `size` only during one, and after one that raised.
     __slots__ = ("_end", "_exclusive", "_fd", "path", "size")
 
-    def __init__(self, path: StrPath, *, exclusive: bool = True) -> None:
+    def __init__(self, path: StrPath, *, exclusive: bool = True, patience: int = 0) -> None:
         self.path = os.fspath(path)
         self._exclusive = exclusive
         before("create", path)
         self._fd = open_to_write(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        if exclusive and not flock(self._fd, wait=False):
+        if exclusive and not flock(self._fd, wait=False, patience=patience):
             self.close()
             raise BlockingIOError(errno.EWOULDBLOCK, "another writer holds this file", self.path)
         self.size = self._end = os.fstat(self._fd).st_size

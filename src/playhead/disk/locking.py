@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator
 
@@ -14,12 +15,18 @@ except ModuleNotFoundError as error:
         "use it in the Windows Subsystem for Linux"
     ) from error
 
+from playhead import clock
 from playhead.disk.hook import StrPath
 from playhead.disk.opening import open_to_write
 
+PATIENCE = 30
+_BETWEEN_SECONDS = 0.01
+
 
 @contextlib.contextmanager
-def locked(path: StrPath, *, wait: bool = True, make: bool = False, shared: bool = False) -> Iterator[bool]:
+def locked(
+    path: StrPath, *, wait: bool = True, make: bool = False, shared: bool = False, patience: int = 0
+) -> Iterator[bool]:
     """Hold a lock on a file, given back by the kernel when the process ends.
 
     Args:
@@ -27,22 +34,53 @@ def locked(path: StrPath, *, wait: bool = True, make: bool = False, shared: bool
         wait: Wait for the lock; else yield False at once where somebody holds it.
         make: Make the file where it is missing; its folder exists.
         shared: Hold it together with others who share it, instead of alone.
+        patience: How often to try again before somebody counts as holding it: who only looks, holds it for a moment.
     """
     if make:
         fd = open_to_write(path, os.O_RDONLY | os.O_CREAT)
     else:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        yield flock(fd, wait=wait, shared=shared)
+        try:
+            mine = flock(fd, wait=wait, shared=shared, patience=patience)
+        except OSError as error:
+            if error.errno != errno.EBADF:
+                raise
+            # NFS gives a lock for one alone only to those who may write the file.
+            writable = open_to_write(path, os.O_RDWR)
+            os.close(fd)
+            fd = writable
+            mine = flock(fd, wait=wait, shared=shared, patience=patience)
+        yield mine
     finally:
         os.close(fd)
 
 
-def flock(fd: int, *, wait: bool, shared: bool = False) -> bool:
+def is_held(path: StrPath) -> bool | None:
+    """Tell whether somebody holds a file or folder alone.
+
+    Returns:
+        None if that cannot be tried: the file system has no locks, or the file is not to be read.
+    """
+    try:
+        with locked(path, wait=False, shared=True) as free:
+            return not free
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return None
+
+
+def flock(fd: int, *, wait: bool, shared: bool = False, patience: int = 0) -> bool:
     """Take a lock on an open file; tell whether it is ours."""
     kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-    try:
-        fcntl.flock(fd, kind if wait else kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+    while True:
+        try:
+            fcntl.flock(fd, kind if wait else kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if not patience:
+                return False
+            patience -= 1
+            clock.sleep(_BETWEEN_SECONDS)
+        else:
+            return True

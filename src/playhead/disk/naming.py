@@ -7,6 +7,7 @@ import ctypes
 import errno
 import os
 import shutil
+import stat
 from pathlib import Path
 
 from playhead.disk.hook import StrPath, before
@@ -15,6 +16,7 @@ from playhead.disk.syncing import sync_folder
 TEMPORARY_SUFFIX = ".tmp"
 _MOST_OF_NAME = 32
 _NO_LINKS = (errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.EXDEV)
+_OF_GROUP = stat.S_ISGID | stat.S_IWGRP
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 
@@ -98,6 +100,7 @@ def make_folders(path: StrPath, *, durable: bool = True) -> None:
         before("mkdir", folder)
         try:
             os.mkdir(folder)
+            _share(folder)
         except FileExistsError:  # another process may be making the same one
             if not folder.is_dir():
                 raise
@@ -113,6 +116,26 @@ def make_folder(path: StrPath) -> None:
     """
     before("mkdir", path)
     os.mkdir(path)
+    _share(path)
+
+
+def _share(folder: StrPath) -> None:
+    """Let a new folder be the group's as the one above is: whoever makes it may have another umask."""
+    above = os.stat(os.path.dirname(os.path.abspath(folder)))
+    if above.st_mode & _OF_GROUP == _OF_GROUP and (mode := os.stat(folder).st_mode) & _OF_GROUP != _OF_GROUP:
+        os.chmod(folder, stat.S_IMODE(mode) | stat.S_ISGID | stat.S_IRWXG)  # noqa: S103  as the folder above
+
+
+def share_file(path: StrPath) -> None:
+    """Let those who may write a folder also write a file in it that is ours and their group's.
+
+    SQLite makes its files for the owner alone to write, whatever the umask says.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        found, above = os.lstat(path), os.stat(os.path.dirname(os.path.abspath(path)))
+        is_due = above.st_mode & stat.S_IWGRP and not found.st_mode & stat.S_IWGRP
+        if is_due and found.st_gid == above.st_gid and stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+            os.chmod(path, stat.S_IMODE(found.st_mode) | stat.S_IRGRP | stat.S_IWGRP)
 
 
 def remove(path: StrPath) -> None:

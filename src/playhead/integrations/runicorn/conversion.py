@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from playhead import clock, disk, facts, strictjson
+from playhead.claims import PROCESS_NOT_FOUND
 from playhead.integrations import incoming
 from playhead.integrations.runicorn import lines
 from playhead.integrations.runicorn.source import DELETED, META, REJECTED, STATUS, SourceRun
 from playhead.layout import RunFolder
-from playhead.recovery import PROCESS_NOT_FOUND
 
 ORIGIN = "imported_from"
 DIGEST = "digest"

@@ -49,7 +49,7 @@ class EventWriter:
     """
 
     def __init__(self, path: Path, *, after_ns: int = 0, last_step: int = 0) -> None:
-        self._file = disk.Appender(path)
+        self._file = disk.Appender(path, patience=disk.PATIENCE)
         self._stamps = clock.Stamps(after_ns)
         self.step = last_step
         self._names: set[str] = set()
