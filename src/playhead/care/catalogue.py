@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from playhead.care.finding import DAMAGE, REBUILD, WARNING, Finding, Thing
+from playhead.care.finding import DAMAGE, NOTE, REBUILD, WARNING, Finding, Thing
 from playhead.care.ground import Ground
 from playhead.errors import Damaged
 
@@ -24,6 +24,9 @@ def _file(ground: Ground, full: bool) -> Iterator[Finding]:
     path, mend = ground.layout.database, ground.command("rebuild")
     for flaw in ground.catalogue.flaws(full=full):
         yield Finding(DAMAGE, LANE, path, "a sound SQLite database", flaw, mend, REBUILD)
+    for name in ground.catalogue.added_indexes():
+        said = f"{name}, which a rebuild leaves out"
+        yield Finding(NOTE, LANE, path, "the indexes that Playhead makes", said)
     if full:
         made = ground.catalogue.made()
         for name, due in ground.scratch()[1].made().items():

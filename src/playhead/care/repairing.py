@@ -238,8 +238,10 @@ class Repair:
         if self.layout.database.exists():
             with contextlib.closing(Database(self.layout.database, "a")) as database:
                 # One that cannot be read is made anew, and then knows of no folder.
-                with contextlib.suppress(Damaged), database.write() as connection:
-                    known_folders.clear(connection)
+                with contextlib.suppress(Damaged):
+                    database.is_current()  # which refuses one of a stranger, with triggers
+                    with database.write() as connection:
+                        known_folders.clear(connection)
 
     def _restore_content(self, finding: Finding) -> str:
         """Move a content that is not what its name says aside; bring it back from a file that is whole."""

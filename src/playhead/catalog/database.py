@@ -8,6 +8,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,10 +19,11 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from playhead import clock, disk
-from playhead.catalog import migrations, schema
+from playhead.catalog import made, migrations, schema
 from playhead.catalog.files import check_files, files_of, remedy
 from playhead.catalog.meaning import meaning, no_text
 from playhead.errors import Damaged, NotAStore, PlayheadError, ReadOnly, StoreLocked
+from playhead.wording import counted
 
 __all__ = ["Connection", "Database", "driver_rows"]
 
@@ -29,6 +31,7 @@ BUSY_SECONDS = 60
 POOL = 10
 MAPPED = 256 << 20  # bytes of the file that a connection maps
 TURNS, TURN_SECONDS = 200, 0.01  # how often to ask for a connection that others hold, where none can be added
+LOOKS = 1_000_000  # instructions of a query between two looks at whether Ctrl-C was pressed: some ten milliseconds
 MORE = 50  # connections beside those of the pool: a request of the server may hold three
 
 _open: weakref.WeakSet[Database] = weakref.WeakSet()
@@ -71,7 +74,7 @@ class Database:
         self._mapped = size
 
     def connect(self) -> sqlite3.Connection:
-        """Open a bare connection, without pool or settings.
+        """Open a bare connection, without pool: it trusts nothing that the file says of itself, and Ctrl-C ends it.
 
         Raises:
             Damaged: The file, or one that SQLite keeps beside it, is a link, pipe or device.
@@ -88,7 +91,10 @@ class Database:
         )
         try:
             self.check_same()
-        except NotAStore:
+            for guard in _guards():
+                connection.execute(f"PRAGMA {guard}")
+            connection.set_progress_handler(_go_on, LOOKS)
+        except BaseException:
             connection.close()
             raise
         return connection
@@ -135,12 +141,10 @@ class Database:
 
         Raises:
             StoreTooNew: The tables are those of a later version.
-            Damaged: The file is not a database.
+            Damaged: The file is not a database, or one with triggers, views or tables that Playhead does not make.
         """
         self._make_file()
-        with self.read() as connection:
-            new = migrations.is_new(connection)
-            needed = [] if new else migrations.pending(connection)
+        new, needed = self._needed()
         if new:
             self._set_in_file(f"application_id={schema.APPLICATION_ID}")
             self._set_in_file(f"journal_mode={'DELETE' if self.network else 'WAL'}")
@@ -178,10 +182,31 @@ class Database:
 
         Raises:
             StoreTooNew: They are those of a later one.
-            Damaged: The file is not a database.
+            Damaged: The file is not a database, or one with triggers, views or tables that Playhead does not make.
+        """
+        return self._needed() == (False, [])
+
+    def _needed(self) -> tuple[bool, list[migrations.Step]]:
+        """Return whether there are no tables yet, and the steps that bring those of an earlier version up to date.
+
+        Nothing but the list of tables is read before that is compared: a query of a view might never end.
         """
         with self.read() as connection:
-            return not migrations.is_new(connection) and not migrations.pending(connection)
+            listed = driver_rows(connection, made.LISTED)
+            if not listed:
+                return True, []
+            if not made.has_migrations(listed):
+                raise self.strange([made.NO_MIGRATIONS])
+            needed = migrations.pending(connection)  # a later version may make what is unknown here, and goes first
+            found = list(made.strange(listed, earlier=bool(needed)))
+        if found:
+            raise self.strange(found)
+        return False, needed
+
+    def strange(self, found: Sequence[str]) -> Damaged:
+        """Make the error of a catalogue that holds what Playhead did not make."""
+        said = found[0] if len(found) == 1 else f"{found[0]} and {counted(len(found) - 1, 'other thing')}"
+        return Damaged(self.path, "only what Playhead makes in a catalogue", said, remedy(self.path))
 
     def _connection(self) -> Connection:
         """Give a connection of the pool, or a new one.
@@ -263,6 +288,8 @@ class Database:
         code = getattr(error, "sqlite_errorcode", None)
         if code is None:
             return None
+        if code == sqlite3.SQLITE_INTERRUPT:
+            raise KeyboardInterrupt from None  # the driver swallows it in the handler, and ends the query instead
         if code == sqlite3.SQLITE_READONLY_DBMOVED or not self.path.exists():
             return NotAStore(f"the catalogue {self.path} was moved or deleted while it was open; open the store again")
         to_read = "open the store with mode='r' to read it"
@@ -305,6 +332,28 @@ def driver_rows(connection: Connection, sql: str, parameters: Any = ()) -> Seque
         return cursor.fetchall()
     finally:
         cursor.close()
+
+
+@cache
+def _guards() -> tuple[str, ...]:
+    """Return the settings for a file that may come from a stranger.
+
+    Some versions of SQLite count `json_group_object`, of which our view `steps` makes use, among what a schema that is
+    not trusted may not call. There the comparison with what Playhead makes is the only guard.
+    """
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE VIEW probe AS SELECT json_group_object('a', 1)")
+        connection.execute("PRAGMA trusted_schema=OFF")
+        try:
+            connection.execute("SELECT * FROM probe").fetchall()
+        except sqlite3.OperationalError:
+            return ("cell_size_check=ON",)
+    return ("cell_size_check=ON", "trusted_schema=OFF")
+
+
+def _go_on() -> int:
+    """Let a query go on; coming back to Python at all is what lets Ctrl-C through."""
+    return 0
 
 
 def _begin(connection: Connection) -> None:

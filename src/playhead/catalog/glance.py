@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from playhead import clock
 from playhead.catalog.files import check_files
 from playhead.errors import Damaged
 
@@ -29,6 +30,10 @@ _PROJECTS = """
         SELECT (SELECT min(project) FROM runs WHERE project > found.project) FROM found WHERE project IS NOT NULL
     )
     SELECT project FROM found WHERE project IS NOT NULL"""
+
+
+_SECONDS = 1.0  # that a shell may wait: a catalogue of a stranger may answer for ever
+_INSTRUCTIONS_BETWEEN_LOOKS = 100_000
 
 
 class Glimpse(NamedTuple):
@@ -57,6 +62,7 @@ def _rows(database: Path, query: str, values: dict[str, Any]) -> list[Any]:
     except Damaged:
         return []
     # On a medium that cannot be written, SQLite opens only what it is told never changes.
+    until = clock.elapsed_ns() + _SECONDS * clock.SECOND
     for access in ("mode=ro", "mode=ro&immutable=1"):
         try:
             connection = sqlite3.connect(
@@ -65,7 +71,9 @@ def _rows(database: Path, query: str, values: dict[str, Any]) -> list[Any]:
         except sqlite3.Error:
             continue
         with contextlib.closing(connection):
+            connection.set_progress_handler(lambda: clock.elapsed_ns() > until, _INSTRUCTIONS_BETWEEN_LOOKS)
             try:
+                connection.execute("PRAGMA trusted_schema=OFF")
                 return connection.execute(query, values).fetchall()
             except sqlite3.Error:
                 continue

@@ -16,6 +16,8 @@ Parameters = Sequence[Any] | Mapping[str, Any]
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _HARMLESS_PRAGMAS = {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "foreign_key_list"}
 _INSTRUCTIONS_BETWEEN_LOOKS = 20_000
+# Bytes of one text or blob. Nothing stops a function of SQL while it makes one; of this size that takes a second.
+MOST_BYTES = 64 << 20
 
 
 def query(
@@ -27,7 +29,8 @@ def query(
         database: The catalogue.
         sql: The query, with `?` or `:name` for its parameters.
         parameters: Their values.
-        timeout: Seconds after which the query is stopped; Ctrl-C stops it at any time.
+        timeout: Seconds after which the query is stopped; Ctrl-C stops it at any time. One function of SQL that runs
+            is not stopped; since no value has more than `MOST_BYTES`, it hardly takes longer than a second.
 
     Returns:
         The names of the columns, and the rows.
@@ -42,6 +45,7 @@ def query(
     try:
         connection.execute("PRAGMA query_only=ON")
         connection.execute("PRAGMA temp_store=MEMORY")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
         connection.set_authorizer(_authorizer(refused))
         # Coming back to Python now and then is also what lets Ctrl-C through.
         connection.set_progress_handler(lambda: _is_past(deadline), _INSTRUCTIONS_BETWEEN_LOOKS)
@@ -93,6 +97,8 @@ def _explained(database: Database, error: sqlite3.Error, sql: str, timeout: floa
         return QueryStopped(f"the query ran longer than {timeout} s and was stopped: {sql}")
     if code == sqlite3.SQLITE_AUTH:
         return BadQuery(f"only reading is allowed here (SELECT): {sql}")
+    if code == sqlite3.SQLITE_TOOBIG:
+        return BadQuery(f"a text or blob of more than {MOST_BYTES >> 20} MiB, which a query may not have, in: {sql}")
     meaning = database.explain(error)
     if meaning is not None:
         return meaning

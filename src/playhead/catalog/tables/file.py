@@ -14,6 +14,10 @@ from playhead.catalog.meaning import meaning
 from playhead.errors import Closed, Damaged, NotFound, WrongType
 
 _BUSY_SECONDS = 60
+_GUARDS = ("trusted_schema=OFF", "cell_size_check=ON")
+_PLANTED = """
+    SELECT type, name FROM sqlite_master
+    WHERE type = 'trigger' OR type = 'view' AND (lower(name) = 'runs' OR lower(name) LIKE 'playhead_%')"""
 
 
 class TableFile:
@@ -44,9 +48,22 @@ class TableFile:
                 f"file:{quote(os.fsencode(self.path))}?{query}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
             )
             with contextlib.closing(connection):
+                self._guard(connection, mode)
                 yield connection
         except (sqlite3.Error, OverflowError, UnicodeError) as error:
             raise self.meaning(error) from error
+
+    def _guard(self, connection: sqlite3.Connection, mode: str) -> None:
+        """Trust nothing that the file says of itself: it may come from a stranger.
+
+        Raises:
+            Damaged: It has a view in place of a table, or a trigger, and rows are about to be written.
+        """
+        for guard in _GUARDS:
+            connection.execute(f"PRAGMA {guard}")
+        for kind, name in connection.execute(_PLANTED):
+            if kind == "view" or mode != "ro":
+                raise self.damaged(f"the {kind} {name}")
 
     @property
     def has_log(self) -> bool:

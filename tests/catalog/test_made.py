@@ -1,0 +1,176 @@
+"""A catalogue from a stranger: what Playhead does not make in one is refused by name before anything is read."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import playhead
+from playhead.care import verify
+from playhead.care.repairing import Repair
+from playhead.catalog import glance, made
+from playhead.catalog.database import Database, driver_rows
+from playhead.errors import BadQuery, Damaged, StoreTooNew
+from playhead.layout import Layout
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT"
+GOLDEN = Path(__file__).parent.parent / "golden"
+
+PLANTED = {
+    "the trigger t on points": "CREATE TRIGGER t AFTER INSERT ON points BEGIN"
+    " UPDATE points SET value = value + 1 WHERE series = NEW.series AND ts_ns = NEW.ts_ns; END",
+    "the view runs": f"PRAGMA legacy_alter_table=ON; ALTER TABLE runs RENAME TO r; CREATE VIEW runs AS {ENDLESS} i AS key,"
+    " i AS id, 'p' AS project, 'n' AS name, i AS created_at, NULL AS deleted_at FROM n",
+    "the view migrations": f"DROP TABLE migrations; CREATE VIEW migrations AS {ENDLESS} 'ground' AS name FROM n",
+    "the view metrics, which was made in another way": f"DROP VIEW metrics; CREATE VIEW metrics AS {ENDLESS} i FROM n",
+    "the table json_each": "CREATE TABLE json_each (value)",
+    "the table media, which was made in another way": "DROP TABLE media; CREATE TABLE media (run, part, ts_ns, step,"
+    " kind, key, path, caption DEFAULT (printf('%900000000d', 1)))",
+    "the index once on series": "CREATE UNIQUE INDEX once ON series (run)",
+    "the index slow on points": "CREATE INDEX slow ON points (printf('%9999d', value))",
+    "the index idx_runs_name on runs, which was made in another way": "DROP INDEX idx_runs_name;"
+    " CREATE INDEX idx_runs_name ON runs (name) WHERE name > 'm'",
+}
+
+
+@contextlib.contextmanager
+def at_most(seconds: int) -> Iterator[None]:
+    """End what never ends: a query in C hears no Ctrl-C, but the alarm kills."""
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    with playhead.open(tmp_path / "store") as store, store.run("p", "n", run_id="a", environment=False) as run:
+        for value in range(5):
+            run.log({"loss": value})
+    return tmp_path / "store"
+
+
+def plant(path: Path, sql: str) -> None:
+    with contextlib.closing(sqlite3.connect(path / "playhead.db")) as connection:
+        connection.executescript(sql)
+
+
+def values(path: Path, run_id: str) -> list[float]:
+    with playhead.open(path) as store:
+        return np.asarray(store.runs[run_id]["loss"].values).tolist()
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_what_somebody_planted_is_refused_by_name_and_a_rebuild_puts_it_right(path: Path, name: str) -> None:
+    plant(path, PLANTED[name])
+    said = "migrations" if name == "the view migrations" else name
+    with at_most(20):
+        for mode in ("a", "r"):
+            with pytest.raises(Damaged, match=rf"playhead.db is damaged: .*{said}.*Run: playhead rebuild --store"):
+                playhead.open(path, mode=mode)
+        for full in (False, True):
+            assert any(said in str(finding) and finding.severity == "damage" for finding in verify(path, full=full))
+        playhead.rebuild(path)
+        assert list(verify(path, full=True)) == []
+        with playhead.open(path) as store, store.run("p", "n", run_id="b", environment=False) as run:
+            for value in range(5):
+                run.log({"loss": value})
+        assert values(path, "a") == values(path, "b") == [0, 1, 2, 3, 4]
+
+
+def test_a_repair_puts_it_right_too(path: Path) -> None:
+    plant(path, PLANTED["the view runs"])
+    with at_most(20):
+        assert list(Repair(Layout(path)).mend(verify(path, full=True)))
+        assert values(path, "a") == [0, 1, 2, 3, 4]
+
+
+def test_several_are_counted(path: Path) -> None:
+    plant(path, f"{PLANTED['the trigger t on points']}; CREATE TABLE u (x)")
+    with pytest.raises(Damaged, match="the trigger t on points and 1 other thing"):
+        playhead.open(path)
+
+
+def test_nothing_is_planted_in_a_store_that_playhead_made(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path / "playhead.db")) as connection:
+        listed = connection.execute(made.LISTED).fetchall()
+    assert made.digest(listed) == made.DIGEST, "say this digest in catalog/made.py: opening is quick by it"
+    assert all(made.is_known(made.Made(*row)) for row in listed)  # also where it is not
+
+
+def test_statistics_and_an_index_of_the_users_own_are_no_harm(path: Path) -> None:
+    plant(path, 'CREATE INDEX mine ON runs (hostname, "platform" DESC); ANALYZE')
+    assert values(path, "a") == [0, 1, 2, 3, 4]
+    (finding,) = verify(path, full=True)
+    assert (finding.severity, "the index mine on runs" in finding.found) == ("note", True)
+
+
+def test_an_older_catalogue_with_a_trigger_is_not_brought_up_to_date(tmp_path: Path) -> None:
+    path = Path(shutil.copytree(GOLDEN / "store-v3", tmp_path / "store"))
+    plant(path, "CREATE TRIGGER t AFTER INSERT ON migrations BEGIN DELETE FROM runs; END")
+    with pytest.raises(Damaged, match="the trigger t on migrations"):
+        playhead.open(path)
+    with contextlib.closing(sqlite3.connect(path / "playhead.db")) as connection:
+        assert connection.execute("SELECT count(*) FROM runs").fetchone()[0]
+
+
+def test_a_later_catalogue_is_told_from_a_planted_one(path: Path) -> None:
+    plant(path, "CREATE TABLE later (x); INSERT INTO migrations VALUES ('add_later', 0)")
+    with pytest.raises(StoreTooNew, match="add_later"):
+        playhead.open(path)
+
+
+def test_columns_in_another_order_and_quotes_make_no_other_table() -> None:
+    one = "CREATE TABLE t (\n\ta INTEGER, \n\t\"b\" TEXT DEFAULT 'a  b', \n\tPRIMARY KEY (a, b)\n) WITHOUT ROWID"
+    assert made.normal(one) == made.normal(
+        "CREATE TABLE t (a INTEGER,PRIMARY KEY (a, b), b text DEFAULT 'a  b') without rowid"
+    )
+    for other in (one.replace("a  b", "a b"), one.replace(" WITHOUT ROWID", ""), one.replace("(a, b)", "(b, a)")):
+        assert made.normal(one) != made.normal(other)
+
+
+def test_a_shell_that_completes_a_word_does_not_wait_for_it(path: Path) -> None:
+    plant(path, PLANTED["the view runs"])
+    with at_most(20):
+        assert glance.runs(path / "playhead.db", "a") == []
+
+
+def test_one_function_of_a_query_cannot_take_long(path: Path) -> None:
+    with playhead.open(path) as store, at_most(20):
+        with pytest.raises(BadQuery, match="a text or blob of more than 64 MiB"):
+            store.sql("SELECT randomblob(1000000000)", timeout=3)
+        too_long = store.sql("SELECT printf('%1000000000d', 1) AS text", timeout=3)
+        assert too_long.to_pylist() == [{"text": None}]  # SQLite's answer for a text that it may not make
+        assert store.sql("SELECT length(zeroblob(60000000)) AS n").to_pylist() == [{"n": 60_000_000}]
+
+
+def test_ctrl_c_ends_a_query_of_our_own(path: Path) -> None:
+    database = Database(path / "playhead.db", "r")
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with at_most(20), pytest.raises(KeyboardInterrupt), database.read() as connection:
+        driver_rows(connection, f"{ENDLESS} count(*) FROM n")
+    timer.join()
+    database.close()
+
+
+def test_a_view_or_trigger_in_the_database_of_a_table_is_refused(tmp_path: Path) -> None:
+    rows = np.zeros(10, [("step_index", "u4"), ("x", "f4")])
+    with playhead.open(tmp_path / "store") as store:
+        table = store.tables.build("t", rows)
+        assert len(table) == 10
+    file = tmp_path / "store" / "tables" / "t" / "metadata.db"
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        connection.executescript(f"ALTER TABLE runs RENAME TO r; CREATE VIEW runs AS {ENDLESS} i AS id FROM n")
+    with playhead.open(tmp_path / "store") as store, at_most(20), pytest.raises(Damaged, match="the view runs"):
+        store.tables["t"]
