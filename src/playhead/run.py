@@ -15,7 +15,7 @@ from playhead.catalog import points, samples
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.runs import RunRow
 from playhead.claims import Claim
-from playhead.errors import NotFound, StoreLocked, WrongType
+from playhead.errors import Damaged, NotFound, StoreLocked, WrongType
 from playhead.home import Home
 from playhead.layout import RunFolder
 
@@ -224,13 +224,18 @@ class Run:
 
     @property
     def media(self) -> list[Media]:
-        """The images, in the order they were logged."""
+        """The images, in the order they were logged.
+
+        One whose recorded path leads out of the run's folder is left out; `playhead verify` reports it.
+        """
         with self._home.database.read() as connection:
             rows = catalog_runs.media_of(connection, self._row.key)
-        return [
-            Media(row.key, row.step, row.ts_ns, row.caption, self.path / layout.inside(row.path, self.path))
-            for row in rows
-        ]
+        folder, found = self.path, []
+        for row in rows:
+            with contextlib.suppress(Damaged):  # a store may come from a stranger
+                path = folder / layout.inside(row.path, folder)
+                found.append(Media(row.key, row.step, row.ts_ns, row.caption, path))
+        return found
 
     def metric_names(self) -> list[str]:
         """List the names of the metrics."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import shutil
 import threading
 from collections.abc import Callable
@@ -81,8 +82,25 @@ def test_head_has_the_headers_of_get(ask: httpx.Client) -> None:
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "POST"])
 def test_a_wrong_method_is_told(ask: httpx.Client, method: str) -> None:
     answer = ask.request(method, "/api/store", headers={"Content-Type": "application/json"})
-    assert answer.status_code in (404, 405)
-    assert answer.json()["error"]["type"] in ("WrongMethod", "NotFound")
+    assert answer.status_code == 405
+    assert answer.json()["error"]["type"] == "WrongMethod"
+    assert answer.headers["allow"] == "GET, HEAD"
+
+
+def test_every_path_tells_which_methods_it_takes(ask: httpx.Client) -> None:
+    declared: dict[str, set[str]] = {}
+    for route in all_routes():
+        declared.setdefault(route.path, set()).update(
+            {route.method, "HEAD"} if route.method == "GET" else {route.method}
+        )
+    for path, methods in declared.items():
+        real = re.sub(r"{\w+}", "x", path)
+        for method in {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"} - methods:
+            answer = ask.request(method, real, headers={"Content-Type": "application/json"})
+            assert answer.status_code == 405, (method, path)
+            assert answer.headers["allow"] == ", ".join(sorted(methods)), (method, path)
+    for method in ("GET", "POST", "DELETE", "OPTIONS"):
+        assert ask.request(method, "/api/none", headers={"Content-Type": "application/json"}).status_code == 404
 
 
 def test_a_store_that_is_gone_is_told(own_store: playhead.Store, own_ask: httpx.Client, tmp_path: Path) -> None:

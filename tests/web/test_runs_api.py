@@ -8,10 +8,14 @@ import json
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 import playhead
+from playhead.care import DAMAGE, verify
+from playhead.web.app import make_app
+from playhead.web.server import Background
 from tests.web.conftest import DATASET, DELETED, EPISODES, FAILED, FIRST, PLAYED, POINTS, SECOND, SPIKE
 
 
@@ -251,6 +255,36 @@ def test_media_that_are_links_are_not_followed(
     item.path.unlink()
     item.path.symlink_to(secret)
     assert own_ask.get(f"/api/runs/{FIRST}/media/0").status_code == 404
+
+
+def test_media_that_leave_the_run_leave_the_others_in_sight(
+    own_store: playhead.Store, own_address: str, tmp_path: Path
+) -> None:
+    (tmp_path / "secret.png").write_bytes(b"secret")
+    with own_store.run("p", "n", run_id="mixed", environment=False) as run:
+        for step in range(3):
+            run.log_image("x", np.full((4, 4, 3), step, np.uint8), step=step)
+        folder = run.path
+    name = run.media[1].path.relative_to(folder).as_posix()
+    events = folder / "events.jsonl"
+    events.write_text(events.read_text().replace(f'"{name}"', '"../../../../../secret.png"'))
+    own_store.close()
+    playhead.rebuild(own_store.path)
+    with playhead.open(own_store.path, mode="r") as store, Background(make_app(store)) as server:
+        items = httpx.get(f"{server.address}api/runs/mixed/media").json()["items"]
+        assert [item["step"] for item in items] == [0, 2]
+        for item in items:
+            assert httpx.get(f"{server.address.rstrip('/')}{item['url']}").content.startswith(b"\x89PNG")
+        assert httpx.get(f"{server.address}api/runs/mixed/moment?time_s=0").status_code == 200
+        assert [item.step for item in store.runs["mixed"].media] == [0, 2]
+    findings = [finding for finding in verify(own_store.path) if finding.severity == DAMAGE]
+    assert any("secret.png" in str(finding) for finding in findings)
+
+
+def test_an_empty_id_is_refused(own_ask: httpx.Client) -> None:
+    for ids in ([""], ["x", ""]):
+        answer = own_ask.post("/api/runs/tag", json={"ids": ids, "add": ["a"]})
+        assert answer.status_code == 400, answer.text
 
 
 def test_comparing_tells_what_differs(ask: httpx.Client) -> None:

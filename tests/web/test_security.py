@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pytest
 
 import playhead
+from playhead.web import security
 from playhead.web.app import make_app
 from playhead.web.server import Background
 from tests.web.conftest import FIRST
@@ -26,7 +29,12 @@ def guarded(made_store: Path, page_folder: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8765", "127.0.0.1.evil.example", "localhost.evil", "", "[::2]:80"]
+    "host",
+    [
+        *("evil.example", "evil.example:8765", "127.0.0.1.evil.example", "localhost.evil", "", "[::2]:80"),
+        *("localhost:80@evil.com", "[::1]evil.com", "[::1]:80@evil.com", "localhost:1:2", "[::1", "::1", "localhost:"),
+        *("localhost:port", "evil.com/localhost", "localhost#evil.com", "localhost evil.com", "[localhost]"),
+    ],
 )
 def test_another_host_name_is_refused(ask: httpx.Client, host: str) -> None:
     for path in ("/", "/api/store", "/assets/a-1.js"):
@@ -46,8 +54,10 @@ def test_without_the_token_nothing_is_answered(guarded: str) -> None:
         assert answer.status_code == 401
         assert answer.json()["error"]["type"] == "Unauthorized"
         assert TOKEN not in answer.text
-    wrong = [{"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}, {"Cookie": "playhead_token=wrong"}]
-    for headers in [*wrong, {"Authorization": "Bearer"}, {"Cookie": "playhead_token"}, {"Cookie": '"\\'}]:
+    name = security.cookie_name(httpx.URL(guarded).port or 0)
+    wrong = [{"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}, {"Cookie": f"{name}=wrong"}]
+    wrong += [{"Cookie": f'{name}="{TOKEN}"'}, {"Cookie": f'playhead_token="{TOKEN}"'}, {"Cookie": f"{name}=%FF"}]
+    for headers in [*wrong, {"Authorization": "Bearer"}, {"Cookie": name}, {"Cookie": '"\\'}]:
         assert httpx.get(f"{guarded}api/store", headers=headers).status_code == 401
 
 
@@ -61,6 +71,21 @@ def test_a_token_in_the_address_becomes_a_cookie(guarded: str) -> None:
         assert "samesite=strict" in cookie
         assert client.get("/api/store").status_code == 200
         assert client.get("/").status_code == 200
+
+
+def test_servers_on_one_host_name_do_not_log_each_other_out(made_store: Path, page_folder: Path) -> None:
+    tokens = ["the first token", "the second token"]
+    with playhead.open(made_store, mode="r") as store, contextlib.ExitStack() as stack, httpx.Client() as browser:
+        made = [make_app(store, page=page_folder, token=token) for token in tokens]
+        addresses = [stack.enter_context(Background(app)).address for app in made]
+        for address, token in zip(addresses, tokens, strict=True):
+            assert browser.get(address, params={"token": token}).status_code == 303
+        assert [browser.get(f"{address}api/store").status_code for address in addresses] == [200, 200]
+        sent = browser.get(f"{addresses[1]}api/store").request.headers["cookie"]  # to every port of the host name
+        assert sent.count("playhead_token_") == 2
+        for token in tokens:
+            assert token not in sent
+            assert quote(token) not in sent
 
 
 def test_a_token_in_the_address_does_not_lead_elsewhere(guarded: str) -> None:

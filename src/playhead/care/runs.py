@@ -127,9 +127,14 @@ def _against_catalogue(ground: Ground, folder: RunFolder, known: RunFacts, full:
         found = f"{counted(count, 'line')} of something else, or too long"
         yield Finding(NOTE, LANE, folder.events(part), "an event in each line", found)
     for name in ground.catalogue.media_of(known.id):
-        if not (folder.path / inside(name, folder.path)).is_file():
-            remedy = "Restore it from a copy of the store"
-            yield Finding(DAMAGE, LANE, folder.path / name, "what was logged as media", "no file", remedy)
+        remedy = "Restore it from a copy of the store"
+        try:
+            path = folder.path / inside(name, folder.path)
+        except Damaged:
+            yield Finding(DAMAGE, LANE, folder.path, "paths of media that stay inside", repr(name), remedy)
+            continue
+        if not path.is_file():
+            yield Finding(DAMAGE, LANE, path, "what was logged as media", "no file", remedy)
     if full:
         yield from _every_row(ground, folder, known)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import threading
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from playhead.lanes.arrays.pieces import Gone
 from playhead.web import about, answers, checking, episodes, errors, live, runs
 from playhead.web.built import Page
 from playhead.web.errors import BadRequest, Refused
+from playhead.web.limits import BODY_S, name_of
 from playhead.web.routes import Ask, Route
 from playhead.web.security import LOOPBACK, MOST_BODY, Guard
 from playhead.web.site import Site
@@ -63,7 +65,7 @@ def make_app(
         await anyio.to_thread.run_sync(site.close)
 
     app = Starlette(
-        routes=[*(_mounted(route, site) for route in routes), _nothing_else(), _mounted_page(Page(page))],
+        routes=[*_all_mounted(routes, site), _mounted_page(Page(page))],
         lifespan=lifespan,
         middleware=[Middleware(Guard, token=token, hosts=hosts), Middleware(EncodedPaths)],
         exception_handlers={
@@ -105,7 +107,7 @@ def _mounted(route: Route, site: Site) -> starlette.routing.Route:
         values |= checking.query_values(route, request.query_params.multi_items())
         if route.body is not None:
             values |= checking.body_values(route, await _content(request))
-        ask = Ask(site, values, request.headers)
+        ask = Ask(site, values, request.headers, name_of(request.client))
         if route.is_async and request.method == "HEAD":  # the answer itself would never end
             return Response(media_type=route.answer.types[0])
         if route.is_async:
@@ -130,15 +132,18 @@ async def _content(request: Request) -> Any:
     """Read a body of JSON, up to a limit.
 
     Raises:
-        Refused: It is too large.
+        Refused: It is too large, or does not come to its end.
         BadRequest: It is not JSON.
     """
     body = b""
     try:
-        async for block in request.stream():
-            body += block
-            if len(body) > MOST_BODY:
-                raise Refused(413, f"the body is larger than {MOST_BODY} bytes")
+        async with asyncio.timeout(BODY_S):
+            async for block in request.stream():
+                body += block
+                if len(body) > MOST_BODY:
+                    raise Refused(413, f"the body is larger than {MOST_BODY} bytes")
+    except TimeoutError:
+        raise Refused(408, "the body did not come to its end in time", {"Connection": "close"}) from None
     except ClientDisconnect:
         raise BadRequest("the body ended too early") from None
     try:
@@ -147,11 +152,33 @@ async def _content(request: Request) -> Any:
         raise BadRequest(f"the body is not JSON: {error}") from None
 
 
-def _nothing_else() -> starlette.routing.Route:
-    async def endpoint(_request: Request) -> Response:
-        return errors.answer(404, "NotFound", "there is no such route; GET /api lists all")
+class _Other:
+    """Answers what no route does: 405 with the methods there are, or 404 for a path that is none of ours."""
 
-    return starlette.routing.Route("/api/{rest:path}", endpoint, methods=["GET", "POST", "PATCH", "PUT", "DELETE"])
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._known = [(starlette.routing.compile_path(route.path)[0], route.method) for route in routes]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        methods = {method for path, method in self._known if path.match(scope["path"])}
+        if methods:
+            allowed = ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set())))
+            message = f"this path takes {allowed}"
+            response = errors.answer(405, "WrongMethod", message, headers={"Allow": allowed})
+        else:
+            response = errors.answer(404, "NotFound", "there is no such route; GET /api lists all")
+        await response(scope, receive, send)
+
+
+def _all_mounted(routes: Sequence[Route], site: Site) -> list[starlette.routing.Route]:
+    """Mount all routes; a path without parameters is never taken for one with them, whatever the method."""
+    plain = {route.path: [other for other in routes if other.path == route.path] for route in routes}
+    found: list[starlette.routing.Route] = []
+    for path, ours in plain.items():
+        found += [_mounted(route, site) for route in ours]
+        if "{" not in path:
+            found.append(starlette.routing.Route(path, _Other(ours)))
+    return [*found, starlette.routing.Route("/api/{rest:path}", _Other(routes))]
 
 
 def _mounted_page(page: Page) -> starlette.routing.Route:

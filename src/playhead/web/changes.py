@@ -8,7 +8,9 @@ holds what changed since it was last sent: one that is slow misses states in bet
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import os
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -129,6 +131,13 @@ class Changes:
         """How many listen."""
         return len(self._listeners)
 
+    def now(self, runs: Iterable[str], *, wants_list: bool) -> State:
+        """Tell how runs are now to somebody who does not listen."""
+        with self._home.database.read() as connection:
+            states = {state.id: self._state(state) for state in browse.states(connection, sorted(set(runs)))}
+            listed = self._look_at_list(connection) if wants_list else None
+        return {"runs": states} | ({} if listed is None else {"list": listed})
+
     def mark(self, run_id: str) -> int | None:
         """Give a number that is another one whenever those who watch a run are told of a change; None if nobody does.
 
@@ -219,19 +228,30 @@ class Changes:
     def _look(self, connection: Connection, watched: list[str]) -> dict[str, State]:
         found = browse.states(connection, watched)
         self._folders = {state.id: state.run_dir for state in found}
+        return {state.id: self._state(state) for state in found}
+
+    def _state(self, state: browse.State) -> State:
         return {
-            state.id: {
-                "points": state.points,
-                "status": state.status,
-                "is_stale": self._liveness.is_stale(state.id, state.status),
-                "live": self._liveness.shown(state.id),
-                "log_bytes": self._log_bytes(state.run_dir),
-                "episodes": state.episodes,
-                "media": state.media,
-                "updated_at": state.updated_at,
-            }
-            for state in found
+            "points": state.points,
+            "status": state.status,
+            "is_stale": self._liveness.is_stale(state.id, state.status),
+            "live": self._liveness.shown(state.id),
+            "log_bytes": self._log_bytes(state.run_dir),
+            "episodes": state.episodes,
+            "media": state.media,
+            "updated_at": max(state.updated_at, self._signs_of_life(state)),
         }
+
+    def _signs_of_life(self, state: browse.State) -> float:
+        """Tell when a run that records last wrote a value or a line, or gave a sign that it lives; whole seconds."""
+        if state.status != "running":
+            return 0.0
+        folder = self._home.layout.run_at(state.run_dir)
+        times = [self._liveness.last_beat(state.id)]
+        for path in (folder.events(), folder.logs):
+            with contextlib.suppress(OSError):
+                times.append(os.lstat(path).st_mtime)
+        return float(int(max(times)))
 
     def _look_at_logs(self) -> dict[str, State]:
         return {

@@ -89,6 +89,8 @@ def _read(parameter: Parameter, given: str) -> Any:
 
 
 def _checked_text(parameter: Parameter, given: str) -> str:
+    if parameter.required and not given:
+        raise BadRequest(f"{parameter.name} is empty: {parameter.about}")
     if len(given) > parameter.longest:
         raise BadRequest(f"{parameter.name} has {len(given)} characters; at most {parameter.longest} are taken")
     if "\x00" in given or any("\ud800" <= char <= "\udfff" for char in given):

@@ -32,7 +32,15 @@ _STATUS: tuple[tuple[type[PlayheadError], int], ...] = (
 )
 _MOVING_S = 1
 # Of a request that names no resource of ours, or one too many.
-_NAMES = {401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 405: "WrongMethod", 413: "TooLarge", 415: "WrongType"}
+_NAMES = {
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    405: "WrongMethod",
+    408: "TooSlow",
+    413: "TooLarge",
+    415: "WrongType",
+}
 
 
 class Refused(PlayheadError):

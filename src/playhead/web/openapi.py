@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import playhead
-from playhead.web import errors
+from playhead.web import errors, security
 from playhead.web.routes import Parameter, Route
 from playhead.web.schema import Schema
 
@@ -33,7 +33,12 @@ def description(routes: Iterable[Route]) -> dict[str, Any]:
             "schemas": {"Error": errors.SCHEMA},
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
-                "cookie": {"type": "apiKey", "in": "cookie", "name": "playhead_token"},
+                "cookie": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": security.cookie_name(8765),
+                    "description": "The number in its name is the port at which the server is reached.",
+                },
             },
         },
         "security": [{}, {"token": []}, {"cookie": []}],
@@ -91,7 +96,10 @@ def _schema_of_one(parameter: Parameter) -> Schema:
     match parameter.kind:
         case "text":
             least = {"minLength": 1} if parameter.required else {}
-            choices = {"enum": list(parameter.choices)} if parameter.choices else {"maxLength": parameter.longest}
+            if parameter.choices:
+                choices: Schema = {"enum": list(parameter.choices)}
+            else:
+                choices = {"maxLength": parameter.longest, "pattern": "^[^\\u0000]*$"}
             return {"type": "string"} | choices | least
         case "flag":
             return {"type": "boolean"}

@@ -192,11 +192,13 @@ class Ask:
         site: The store and what the handlers share.
         values: The parameters and the members of the body, by name.
         headers: The headers of the request; names in any case.
+        client: The address from which it came; empty where that is not known.
     """
 
     site: Site
     values: Mapping[str, Any]
     headers: Headers
+    client: str = ""
 
     @property
     def store(self) -> Store:

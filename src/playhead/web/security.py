@@ -3,7 +3,9 @@
 - The `Host` of a request must be one of this server's names, or a page elsewhere could reach a server on loopback
   through a name of its own that it points there.
 - Where there is a token, each request has to show it: `Authorization: Bearer …`, the cookie, or once, on a page load,
-  `?token=…`, which sets the cookie.
+  `?token=…`, which sets the cookie. A browser sends the cookies of a host name to every port of it. So the cookie's
+  name has the port, or two servers would log each other out, and its value is made of the token, which no other
+  server then learns.
 - What changes something must be JSON, and from this very origin.
 
 All answers carry the headers that keep what was recorded from running as script.
@@ -12,6 +14,7 @@ All answers carry the headers that keep what was recorded from running as script
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -22,10 +25,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from playhead.web import errors
 
-COOKIE = "playhead_token"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 MOST_BODY = 1_000_000
 
+_HOST = re.compile(r"(?:\[([0-9a-f:.]{2,45})\]|([a-z0-9_.-]{1,253}))(?::([0-9]{1,5}))?")
+_PORT = 80  # of a Host header that names none
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _POLICY = (
     "default-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; style-src 'self' 'unsafe-inline'; "
@@ -72,22 +76,31 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
-        if self._hosts is not None and _host_name(headers.get("host", "")) not in self._hosts:
+        name, port = _host_of(headers)
+        if self._hosts is not None and name not in self._hosts:
             message = "this server answers on this machine's own names only, such as localhost"
             return errors.answer(403, "Forbidden", message)
-        if self._token is not None and not self._shows_token(headers):
-            return self._welcome(scope)
+        if self._token is not None and not self._shows_token(headers, port):
+            return self._welcome(scope, port)
         return None if scope["method"] in _SAFE else _refusal_of_write(headers)
 
-    def _shows_token(self, headers: Headers) -> bool:
+    def _shows_token(self, headers: Headers, port: int) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")
-        return (scheme.lower() == "bearer" and self._is_token(given.strip())) or self._is_token(_cookie(headers))
+        if scheme.lower() == "bearer" and self._is_token(given.strip()):
+            return True
+        shown = _cookie(headers, cookie_name(port))
+        return shown is not None and hmac.compare_digest(shown.encode("utf-8", "replace"), self._ticket().encode())
+
+    def _ticket(self) -> str:
+        """Give the cookie's value, which shows that its bearer had the token, and does not tell it."""
+        assert self._token is not None
+        return hmac.digest(self._token.encode(), b"playhead cookie", "sha256").hex()
 
     def _is_token(self, given: str | None) -> bool:
         assert self._token is not None
         return given is not None and hmac.compare_digest(given.encode("utf-8", "replace"), self._token.encode())
 
-    def _welcome(self, scope: Scope) -> Response:
+    def _welcome(self, scope: Scope, port: int) -> Response:
         """Answer who has not shown the token: with the cookie, if the address of a page holds it."""
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = next((value for name, value in query if name == "token"), None)
@@ -97,7 +110,7 @@ class Guard:
             # A path that begins with two slashes would be read as another host.
             path = "/" + scope.get("raw_path", b"/").decode("latin-1").lstrip("/")
             response = RedirectResponse(f"{path}?{rest}" if rest else path, 303)
-            response.set_cookie(COOKIE, self._token or "", path="/", httponly=True, samesite="strict")
+            response.set_cookie(cookie_name(port), self._ticket(), path="/", httponly=True, samesite="strict")
             response.headers["Cache-Control"] = "no-store"
             return response
         message = "this server wants its token: open the address that `playhead serve` printed"
@@ -124,17 +137,22 @@ def _netloc(origin: str) -> str | None:
         return None
 
 
-def _host_name(host: str) -> str:
-    """Give a Host header without its port, in small letters."""
-    host = host.strip().lower()
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.rpartition(":")[0] if host.count(":") == 1 else host
+def _host_of(headers: Headers) -> tuple[str | None, int]:
+    """Give the name and the port of a Host header; no name where it is not spelled as one."""
+    found = _HOST.fullmatch(headers.get("host", "").strip().lower())
+    if found is None:
+        return None, _PORT
+    return found[1] or found[2], int(found[3] or _PORT)
 
 
-def _cookie(headers: Headers) -> str | None:
+def cookie_name(port: int) -> str:
+    """Name the cookie that shows the token to the server which a browser reaches at a port."""
+    return f"playhead_token_{port}"
+
+
+def _cookie(headers: Headers, name: str) -> str | None:
     try:
-        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        found = SimpleCookie(headers.get("cookie", "")).get(name)
     except CookieError:
         return None
     return None if found is None else found.value

@@ -15,6 +15,8 @@ from typing import Self
 import uvicorn
 from starlette.applications import Starlette
 
+from playhead.web.limits import Bounded, Limits
+
 PORT = 8765
 LOCALHOST = "127.0.0.1"
 
@@ -79,10 +81,12 @@ class Server(uvicorn.Server):
 
     Args:
         app: What `app.make_app` made.
+        limits: What it takes on; by default what the process may have open allows.
     """
 
-    def __init__(self, app: Starlette) -> None:
+    def __init__(self, app: Starlette, limits: Limits | None = None) -> None:
         self._site = app.state.site
+        held = self._site.limits = limits or Limits.of_files()
         super().__init__(
             uvicorn.Config(
                 app,
@@ -92,7 +96,8 @@ class Server(uvicorn.Server):
                 ws="none",
                 lifespan="on",
                 timeout_keep_alive=30,
-                http="h11",
+                backlog=held.at_once,
+                http=type("Connection", (Bounded,), {"limits": held}),
                 h11_max_incomplete_event_size=_MOST_HEAD,
                 timeout_graceful_shutdown=_PATIENCE_S,
             )
@@ -127,11 +132,12 @@ class Background:
     Args:
         app: What `app.make_app` made.
         listening: The socket; by default one on loopback.
+        limits: What it takes on; by default what the process may have open allows.
     """
 
-    def __init__(self, app: Starlette, listening: socket.socket | None = None) -> None:
+    def __init__(self, app: Starlette, listening: socket.socket | None = None, *, limits: Limits | None = None) -> None:
         self._socket = bind(port=0) if listening is None else listening
-        self._server = Server(app)
+        self._server = Server(app, limits)
         self._thread = threading.Thread(target=self._run, name="playhead-serve", daemon=True)
         self.address = address_of(self._socket)
 

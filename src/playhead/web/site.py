@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from playhead.home import Home
+from playhead.web.limits import Limits
 
 if TYPE_CHECKING:
     from playhead.store import Store
@@ -21,11 +22,15 @@ class Site:
     Args:
         store: The store; it stays the caller's, and is not closed here.
         routes: All routes.
+
+    Attributes:
+        limits: What the server takes on; the server that runs it sets its own.
     """
 
     def __init__(self, store: Store, routes: tuple[Route, ...] = ()) -> None:
         self.store = store
         self.routes = routes
+        self.limits = Limits.of_files()
         self._kept: dict[Any, Any] = {}
         self._lock = threading.RLock()
         self._before_end: list[Callable[[], None]] = []

@@ -4,6 +4,7 @@ import { address, ApiError } from "./api";
 import { colourOf, coloursOf, PALETTE } from "./colours";
 import { spot } from "./placed";
 import { advice } from "./problem";
+import { Unreachable } from "./reach";
 import { covers, joined } from "./shared";
 
 it("spells addresses", () => {
@@ -59,6 +60,6 @@ describe("what tabs want", () => {
 it("says what to do about an error", () => {
   expect(advice(new ApiError(404, "NotFound", "no run 'x'"))).toMatchObject({ title: "Not found", message: "No run 'x'." });
   expect(advice(new ApiError(401, "Refused", "a token is needed")).remedy).toContain("token");
-  expect(advice(new TypeError("Failed to fetch")).remedy).toContain("playhead serve");
+  expect(advice(new Unreachable()).message).toContain("playhead serve");
   expect(advice("odd").message).toBe("Odd.");
 });

@@ -2,7 +2,7 @@
 //
 //   $effect(() => watch({ runs: [id] }, (change) => { … change.runs[id]?.points … }));      // stops with the effect
 //   $effect(() => watch({ list: true }, (change) => { … change.list?.total … }));
-//   link.state      "connecting" | "open" | "lost"
+//   link.state      "connecting" | "open" | "asking" | "lost"
 //
 // The first call after `watch` says how things are now; later ones come when something of it changed. There is one
 // connection however many watchers there are, and one for all tabs: see shared.ts.

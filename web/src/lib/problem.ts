@@ -1,6 +1,7 @@
 // What to tell a person about an error, and what to do about it.
 
 import { ApiError } from "./api";
+import { Unreachable } from "./reach";
 
 export interface Advice {
   title: string;
@@ -27,9 +28,8 @@ export function advice(error: unknown): Advice {
         return { title: error.status >= 500 ? "The server failed" : "That did not work", message, remedy: "" };
     }
   }
-  if (error instanceof TypeError) {
-    // What fetch throws when there is no connection at all.
-    return { title: "The server does not answer", message: "The page cannot reach it.", remedy: "Is `playhead serve` still running? This page goes on by itself once it is back." };
+  if (error instanceof Unreachable) {
+    return { title: "The server does not answer", message: "Is `playhead serve` still running?", remedy: "It is tried again every few seconds. This page continues by itself when the server is back." };
   }
   return { title: "Something went wrong", message: sentence(error instanceof Error ? error.message : String(error)), remedy: "Reload the page to try again." };
 }

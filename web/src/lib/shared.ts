@@ -2,12 +2,13 @@
 //
 // The tab that holds the Web Lock "playhead-live" is the leader: it has the EventSource, and passes on what comes over a
 // BroadcastChannel. The others say what they want. When the leader goes, the browser hands the lock to the next tab.
+// Where the server has no room for another connection, the leader asks for /api/changes every few seconds instead.
 // Without locks (a page that is not on this machine and has no TLS) each tab in sight has its own connection.
 
-import { address } from "./api";
+import { address, get } from "./api";
 import type { Change } from "./types";
 
-export type LinkState = "connecting" | "open" | "lost";
+export type LinkState = "connecting" | "open" | "asking" | "lost";
 
 export interface Wants {
   runs: readonly string[];
@@ -28,6 +29,9 @@ type Message =
 
 const MOST_RUNS = 200;
 const ROLL_CALL = 120_000;
+const ASK_EVERY = 5_000;
+/** So many times it is asked before a connection is tried once more. */
+const ASKS = 12;
 
 /** Join what several tabs want: all of it, the own first, at most as many runs as one address may name. */
 export function joined(all: Iterable<Wants>): Wants {
@@ -58,8 +62,8 @@ export class SharedEvents {
   #source: EventSource | null = null;
   #open: Wants | null = null;
   #state: LinkState = "connecting";
+  #turn = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #failures = 0;
 
   constructor(listener: Listener) {
     this.#listener = listener;
@@ -133,24 +137,44 @@ export class SharedEvents {
     const source = new EventSource(address("events", { runs: wants.runs.join(","), list: wants.list ? 1 : null }));
     this.#source = source;
     source.onopen = () => {
-      this.#failures = 0;
       this.#tell("open");
     };
     source.onerror = () => {
-      this.#tell("lost");
       // The browser tries again after a broken connection, but not after a refusal.
-      if (source.readyState !== EventSource.CLOSED) return;
-      this.#failures += 1;
+      if (source.readyState !== EventSource.CLOSED) return this.#tell("lost");
       this.#open = null;
-      this.#plan(Math.min(30_000, 1000 * 2 ** this.#failures));
+      void this.#ask(wants, ASKS, ++this.#turn);
     };
     source.addEventListener("change", (event) => this.#pass(JSON.parse((event as MessageEvent<string>).data) as Change));
   }
 
+  /** Ask how everything is, now and then; a little scattered, since many pages may have been refused at once. */
+  async #ask(wants: Wants, left: number, turn: number): Promise<void> {
+    try {
+      if (!document.hidden) this.#passNews(await get<Change>("changes", { runs: wants.runs.join(","), list: wants.list ? 1 : null }));
+      this.#tell("asking");
+    } catch {
+      this.#tell("lost");
+    }
+    if (turn !== this.#turn) return; // Another connection has been tried since.
+    clearTimeout(this.#timer);
+    const wait = ASK_EVERY * (0.8 + 0.4 * Math.random());
+    this.#timer = setTimeout(() => (left > 1 ? void this.#ask(wants, left - 1, turn) : this.#connect()), wait);
+  }
+
   #close(): void {
+    this.#turn += 1;
     this.#source?.close();
     this.#source = null;
     this.#open = null;
+  }
+
+  /** Pass on what is not as it was told last, as the server itself would. */
+  #passNews(now: Change): void {
+    const isNews = (found: unknown, before: unknown): boolean => JSON.stringify(found) !== JSON.stringify(before);
+    const runs = Object.fromEntries(Object.entries(now.runs).filter(([id, pulse]) => isNews(pulse, this.#last.runs[id])));
+    const list = now.list && isNews(now.list, this.#last.list) ? now.list : undefined;
+    if (list || Object.keys(runs).length > 0) this.#pass(list ? { runs, list } : { runs });
   }
 
   #pass(change: Change): void {
