@@ -17,7 +17,7 @@ SOURCE = Path(playhead.__file__).parent
 # From the ground up; a module may import its own layer's equals and anything before it.
 LAYERS: list[set[str]] = [
     {"errors", "wording"},
-    {"at_exit", "clock", "process", "ref", "order", "memory", "native"},
+    {"at_exit", "clock", "process", "ref", "order", "memory", "native", "owner"},
     {"strictjson", "zstd", "layout", "disk", "filesystem", "markup", "progress", "typed"},
     {"journal", "catalog"},
     {"facts", "claims", "arrow", "writer", "infos"},

@@ -21,6 +21,7 @@
     ├── Closed          (+ RuntimeError)
     │   └── Forked                    a forked child holds its parent's recording
     ├── Damaged         (+ ValueError) path, what was expected, what was found
+    │   └── Misplaced                 a whole file that lies under another's name
     ├── Diverged        (+ ValueError) what was computed again is not what was recorded; says from which step on
     └── MissingExtra    (+ ImportError) names the install command
 
@@ -160,13 +161,21 @@ class Damaged(PlayheadError, ValueError):
         remedy: What to do about it.
     """
 
+    _said = "is damaged"
+
     def __init__(self, path: str | os.PathLike[str], expected: str, found: str, remedy: str = "") -> None:
-        text = f"{os.fspath(path)} is damaged: expected {expected}, found {found}"
+        text = f"{os.fspath(path)} {self._said}: expected {expected}, found {found}"
         super().__init__(f"{text}. {remedy}" if remedy else text)
         self.path = os.fspath(path)
         self.expected = expected
         self.found = found
         self.remedy = remedy
+
+
+class Misplaced(Damaged):
+    """A file is whole, but it is not the one that its name says: it was swapped, copied or renamed."""
+
+    _said = "is another file than its name says"
 
 
 class Diverged(PlayheadError, ValueError):

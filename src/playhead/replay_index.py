@@ -21,6 +21,7 @@ from playhead.catalog.database import Connection
 from playhead.catalog.replay import EpisodeFigures
 from playhead.errors import Damaged, StoreTooNew
 from playhead.home import Home
+from playhead.lanes.arrays import older
 from playhead.lanes.arrays.kind import ArrayKind
 from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.rows import TERMINATED, TRUNCATED
@@ -49,6 +50,16 @@ class ReplayIndex:
         self._reel: Reel | None = None
         self._shapes: dict[tuple[str, ...], int] = {}
         self._known_notes = -1
+
+    def check_older(self) -> None:
+        """See that files of earlier versions, whose readers take them by their names, are of this reel.
+
+        Raises:
+            Misplaced: One is of another.
+        """
+        reel = self._opened()
+        if reel is not None and older.unnamed(reel.parts):
+            older.check(reel.files, reel.parts)
 
     def catch_up(self) -> bool:
         """Index all steps that are in the reel now; tell whether there were any."""
@@ -273,6 +284,7 @@ def index_run(home: Home, run: int, run_id: str, known: Iterable[str] | None = N
     for reel_id in home.layout.replay.reels_of(run_id) if known is None else known:
         with contextlib.closing(ReplayIndex(home, run, reel_id)) as index:
             try:
+                index.check_older()
                 index.catch_up()
             except Damaged as problem:
                 problems.append(problem)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from playhead.check.finding import DAMAGE, NOTE, WARNING
-from playhead.errors import Damaged
+from playhead.errors import Damaged, Misplaced
 
 # What `repair` can do about a finding.
 QUARANTINE = "quarantine"  # move the file or folder aside
@@ -63,7 +63,12 @@ class Finding:
 
 
 def of_damage(lane: str, error: Damaged, mend: str = "", cure: str = "") -> Finding:
-    """Make a finding of an error; what mends it is what the error says, where nothing better is known."""
+    """Make a finding of an error; what mends it is what the error says, where nothing better is known.
+
+    Only a person knows where a file that lies under another's name belongs: nothing here moves it or believes it.
+    """
+    if isinstance(error, Misplaced):
+        mend, cure = error.remedy, ""
     return Finding(DAMAGE, lane, Path(error.path), error.expected, error.found, mend or error.remedy, cure)
 
 

@@ -12,11 +12,13 @@ from playhead.care import journals
 from playhead.care.finding import DAMAGE, INDEX, NOTE, QUARANTINE, REBUILD, VIEW, WARNING, Finding, Thing, of_damage
 from playhead.care.ground import Ground
 from playhead.errors import Damaged, NotFound
+from playhead.lanes.arrays import older
 from playhead.lanes.arrays.foreign import ForeignPart
 from playhead.lanes.arrays.parts import Part, SealedPart
 from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.sealed import SealedFile
 from playhead.layout import ReelFiles, run_of_reel
+from playhead.wording import listed
 
 LANE = "replay"
 _RESTORE = "Restore it from a copy of the store; all other rows can be read"
@@ -51,14 +53,41 @@ def check(ground: Ground, files: ReelFiles, full: bool) -> Iterator[Finding]:
         for path, first, stop in lost:
             yield Finding(DAMAGE, LANE, path, f"steps {first} to {stop - 1}", "a hole in the journal", mend)
     yield from _of_its_run(ground, files)
+    named = list(_of_their_names(files, parts))
+    yield from named
+    if any(not finding.is_harmless for finding in named):
+        return  # what the catalogue says may well be right
     if not lost and not full:  # else every row is compared, with the run
         yield from _in_catalogue(ground, files, max((part.span().stop for part in parts), default=0))
+    yield from _unread(ground, files, parts)
     for path in _sealed(files, parts):
         with contextlib.suppress(FileNotFoundError):  # sealed anew since
             yield from (of_damage(LANE, flaw, _RESTORE) for flaw in SealedFile(path).flaws()) if full else ()
     for part in parts:
         if isinstance(part, ForeignPart):
-            yield Finding(NOTE, LANE, part.path, "checksums", "none: another program made this file")
+            yield Finding(NOTE, LANE, part.path, "checksums, and whose it is", "neither: another program made it")
+
+
+def _of_their_names(files: ReelFiles, parts: list[Part]) -> Iterator[Finding]:
+    """Look at files that do not say whose they are where a checksum covers it; readers compare all others."""
+    if older.unnamed(parts):
+        try:
+            older.check(files, parts)
+        except Damaged as error:
+            yield of_damage(LANE, error)
+            return
+        found = "an earlier version's list, which does not say it; HDF5's attribute run_id does"
+        yield Finding(NOTE, LANE, files.file, "a list of chunks that says whose the file is", found)
+
+
+def _unread(ground: Ground, files: ReelFiles, parts: list[Part]) -> Iterator[Finding]:
+    """Look for sealed parts of which the file of the reel does not know; while it is recorded, they are new."""
+    known = {part.path for part in parts}
+    lost = [path for path in files.next_parts()[:-1] if path not in known]
+    is_one = len(lost) == 1 and lost == [files.part(0)]  # the file itself under a second name
+    if lost and not is_one and not files.journal.is_dir():
+        expected, mend = f"a view of {len(files.next_parts()) - 1} parts", ground.command("repair")
+        yield Finding(DAMAGE, LANE, files.file, expected, "one without " + listed(p.name for p in lost), mend, VIEW)
 
 
 def _sealed(files: ReelFiles, parts: list[Part]) -> list[Path]:

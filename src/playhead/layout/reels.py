@@ -6,6 +6,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from playhead.errors import BadName
 from playhead.layout.names import WINDOWS_NAMES
@@ -54,6 +55,15 @@ class ReelFiles:
         """Name the parts that exist, and the one that comes next."""
         count = sum(1 for _ in self.parts.glob(f"[0-9]*{_REEL}")) if self.parts.is_dir() else 0
         return [self.part(number) for number in range(count + 1)]
+
+    def owner(self, number: int | None = None) -> dict[str, Any]:
+        """Say whose the files are, as they do themselves.
+
+        Args:
+            number: Of a sealed part; None for the view of all parts, and for the journal.
+        """
+        said = {"run": run_of_reel(self.id), "reel": self.id}
+        return said if number is None else said | {"part": number}
 
     def exist(self) -> bool:
         """Tell whether anything of the reel is there."""

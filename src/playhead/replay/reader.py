@@ -16,7 +16,7 @@ from playhead.errors import Closed, NotFound, OutOfRange, WrongType
 from playhead.lanes.arrays.foreign import ForeignPart
 from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.sealing import CONTRACT
-from playhead.layout import ReelFiles
+from playhead.layout import ReelFiles, store_around
 from playhead.signal.keys import INDEX, as_integer
 
 _BLOCK = 1024  # steps whose rewards and flags are kept for the next call
@@ -50,7 +50,8 @@ class ReplayReader:
                 files = ReelFiles(self._path.parent, self._path.stem)
                 if files.file != self._path or not files.exist():
                     raise NotFound(f"no replay {self._path}: give the path of a file {files.file.name} that is there")
-                self._reel = Reel(files)
+                # A file outside of a store may have been renamed.
+                self._reel = Reel(files, is_named=store_around(files.folder) is not None)
         return self
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead import disk, strictjson
+from playhead import disk, owner, strictjson
 from playhead.errors import Damaged, NotFound
 from playhead.journal import Damage, JournalReader, Position
 from playhead.journal.segment import path_of
@@ -20,6 +20,7 @@ from playhead.lanes.arrays.parts import Part
 from playhead.lanes.arrays.pieces import Gone, Piece
 from playhead.lanes.arrays.reeltape import RECORD, ROWS_NUMBER
 from playhead.lanes.arrays.rows import ROW, Block
+from playhead.layout import ReelFiles
 from playhead.tape import DECLARATION, HEAD, SAMPLES
 
 _HEADS = HEAD.size + RECORD.size
@@ -59,6 +60,14 @@ class LivePart(Part):
         kind = ArrayKind.from_json(facts)
         self._numbered[number] = self.kinds[kind.axis, kind.name] = kind
         self._records.setdefault((kind.axis, kind.name), [])
+
+    def check_owner(self, files: ReelFiles) -> None:
+        """See that the segment is of a reel.
+
+        Raises:
+            Misplaced: It is of another one.
+        """
+        owner.check(self.path, self.settings.get(owner.FIELD), files.owner())
 
     def add_block(self, block: Block) -> None:
         """Hear of steps."""

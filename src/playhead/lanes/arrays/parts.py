@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from playhead import owner
 from playhead.errors import Damaged
 from playhead.lanes.arrays import rows
 from playhead.lanes.arrays.head import COLUMNS, FLAGS, INFO, check
@@ -108,6 +109,7 @@ class SealedPart(Part):
         self.path = file.path
         self.datasets = file.datasets
         self.crc = file.crc
+        self.owner = file.head.get(owner.FIELD)
         head = file.head
         kinds = check(file.path, head, file.datasets)
         none = dict.fromkeys(AXES, 0)  # of those that files of earlier versions do not know
@@ -117,6 +119,10 @@ class SealedPart(Part):
         self.facts, self.notes = head["facts"], head["notes"]
         self._always: int = head["always"]
         self._long = {int(row): text.encode() for row, text in head.get("infos", {}).items()}
+
+    def is_sound_outside(self) -> bool:
+        """Tell whether all bytes that the HDF5 library looks at before it reads a chunk are as they were written."""
+        return self._file.rest() == self._file.head.get("rest")
 
     def always(self, bit: int) -> bool:
         """Tell whether every step here has a row of a group."""

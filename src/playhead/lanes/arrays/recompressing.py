@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead import disk
+from playhead import disk, owner
 from playhead.errors import Damaged
 from playhead.journal.writer import LOCK_FILE
-from playhead.lanes.arrays import codec, inside, sealing
-from playhead.lanes.arrays.sealed import Foreign, SealedFile, SealedWriter, Stored
+from playhead.lanes.arrays import codec, inside, older, sealing
+from playhead.lanes.arrays.sealed import Foreign, SealedFile, SealedWriter, Stored, opened
 from playhead.layout import ReelFiles
 
 LEVEL = "level"  # what a file says of how it was compressed since it was sealed
+_OF_A_FILE = ("rest", LEVEL, owner.FIELD)  # what two files with the same rows may say differently
 
 
 def recompress(files: ReelFiles, level: int) -> int | None:
@@ -42,7 +43,7 @@ def recompress(files: ReelFiles, level: int) -> int | None:
         if not is_mine:
             return None
         try:
-            view = SealedFile(files.file)
+            view = opened(files)
         except (FileNotFoundError, Foreign):
             return None
         if "parts" not in view.head:
@@ -77,7 +78,7 @@ def _replaced(files: ReelFiles, paths: list[Path], level: int, parts: int | None
     try:
         for path in due:
             made[path] = disk.temporary_beside(path)
-            _write_anew(path, made[path], level)
+            _write_anew(path, made[path], level, files)
             _compare(path, made[path])
         before = sum(os.stat(path).st_size for path in due)
         if parts is not None:
@@ -99,7 +100,7 @@ def _has_anything(path: Path) -> bool:
     return any(stored.codec == codec.ZSTD and len(stored.table) for stored in SealedFile(path).datasets.values())
 
 
-def _write_anew(source: Path, target: Path, level: int) -> None:
+def _write_anew(source: Path, target: Path, level: int, files: ReelFiles) -> None:
     import h5py
 
     old = SealedFile(source)
@@ -111,6 +112,9 @@ def _write_anew(source: Path, target: Path, level: int) -> None:
             for path, stored in old.datasets.items():
                 _copy_chunks(old, writer, path, stored, level)
             _copy_rest(given, writer.file, {*old.datasets})
+            if given.attrs.get(older.RUN_ID) == files.id:  # an earlier version did not say it in the head
+                number = 0 if source == files.file else int(source.stem)
+                old.head.setdefault(owner.FIELD, files.owner(number))
         head = {name: value for name, value in old.head.items() if name != "rest"}
         writer.finish(head | {LEVEL: level})
     except BaseException:
@@ -170,7 +174,7 @@ def _compare(source: Path, target: Path) -> None:
     old, new = SealedFile(source), SealedFile(target)
     for flaw in new.flaws():
         raise flaw
-    told = [{name: value for name, value in file.head.items() if name not in ("rest", LEVEL)} for file in (old, new)]
+    told = [{name: value for name, value in file.head.items() if name not in _OF_A_FILE} for file in (old, new)]
     is_same = told[0] == told[1] and old.datasets.keys() == new.datasets.keys()
     for path, stored in old.datasets.items() if is_same else ():
         other = new.datasets[path]

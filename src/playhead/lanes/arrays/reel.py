@@ -22,7 +22,7 @@ from playhead.lanes.arrays.parts import Part, SealedPart
 from playhead.lanes.arrays.pieces import Gone, Piece, fill
 from playhead.lanes.arrays.reeltape import Beginning
 from playhead.lanes.arrays.rows import ROW
-from playhead.lanes.arrays.sealed import Foreign, SealedFile
+from playhead.lanes.arrays.sealed import Foreign, SealedFile, opened
 from playhead.lanes.arrays.spans import Span, find_spans
 from playhead.layout import ReelFiles
 from playhead.signal.keys import LEAST
@@ -62,9 +62,11 @@ class Reel:
     Args:
         files: Where it lies.
         live: Also what is recorded and not sealed yet.
+        is_named: The files belong to the reel that their name says. Without it, they may have been renamed.
 
     Raises:
         NotFound: There is no such reel.
+        Misplaced: A file of another reel lies under its name.
         Damaged: A file of it cannot be read.
 
     Attributes:
@@ -73,8 +75,9 @@ class Reel:
 
     maker: ClassVar[Callable[[Reel], Maker] | None] = None
 
-    def __init__(self, files: ReelFiles, *, live: bool = True) -> None:
+    def __init__(self, files: ReelFiles, *, live: bool = True, is_named: bool = True) -> None:
         self.files = files
+        self._is_named = is_named
         self._made: tuple[dict[str, Any], dict[str, ArrayKind]] = ({}, {})
         self._makes: Maker | None = None
         self._is_live = live
@@ -106,7 +109,7 @@ class Reel:
         if identity == self._identity:
             return
         self.close()
-        self._sealed = [] if identity is None else _opened(self.files)
+        self._sealed = [] if identity is None else _opened(self.files, is_named=self._is_named)
         self._identity = identity
 
     def _poll(self) -> bool:
@@ -122,6 +125,8 @@ class Reel:
             if self._following is None:
                 self._following = Following(self.files.journal)
             found = self._following.poll()
+            for part in found if self._is_named else ():
+                part.check_owner(self.files)
         except (NotFound, FileNotFoundError):
             is_whole = not self.files.journal.exists()
             if self._following is not None:
@@ -449,9 +454,9 @@ def _identity(path: Path) -> tuple[int, ...] | None:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _opened(files: ReelFiles) -> list[Part]:
+def _opened(files: ReelFiles, *, is_named: bool) -> list[Part]:
     try:
-        file = SealedFile(files.file)
+        file = opened(files) if is_named else SealedFile(files.file)
     except FileNotFoundError:
         return []
     except Foreign:
@@ -460,16 +465,17 @@ def _opened(files: ReelFiles) -> list[Part]:
         return [SealedPart(file)]
     also = file.head.get("also", ())
     try:
-        return [_part(files.part(number), crc, also) for number, crc in enumerate(file.head["parts"])]
+        return [_part(files, number, crc, also, is_named=is_named) for number, crc in enumerate(file.head["parts"])]
     except Damaged:
         if SealedFile(files.file).crc == file.crc:
             raise
-        return _opened(files)  # parts were compressed anew under our eyes
+        return _opened(files, is_named=is_named)  # parts were compressed anew under our eyes
 
 
-def _part(path: Path, crc: int, also: Sequence[int] = ()) -> SealedPart:
+def _part(files: ReelFiles, number: int, crc: int, also: Sequence[int], *, is_named: bool) -> SealedPart:
+    path = files.part(number)
     try:
-        file = SealedFile(path)
+        file = opened(files, number) if is_named else SealedFile(path)
     except FileNotFoundError as error:
         raise Damaged(path, "a part of a replay", "no file", "Restore it from a copy") from error
     if file.crc != crc and file.crc not in also:

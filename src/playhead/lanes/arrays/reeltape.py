@@ -26,6 +26,7 @@ from playhead.lanes.arrays.config import SEGMENT_STEPS, ReplayConfig
 from playhead.lanes.arrays.gathering import Copies
 from playhead.lanes.arrays.kind import FINALS, GROUPS, KEYFRAMES, PREFIXES, STEPS, ArrayKind
 from playhead.lanes.arrays.stage import Stage
+from playhead.owner import FIELD
 from playhead.signal.keys import LEAST
 from playhead.tape import DECLARATION, SAMPLES, Crew, Declaration, Tape
 from playhead.writer import Bell
@@ -97,6 +98,8 @@ class ReelTape(Tape):
         on_end: Called when everything is written, while the journal is still ours.
         crew: The thread that writes, where several reels share one.
     """
+
+    _owner: Mapping[str, Any] | None = None  # whose the journal is, where that is known
 
     def __init__(
         self,
@@ -253,6 +256,7 @@ class ReelTape(Tape):
             "groups": self._groups,
             "agents": self._agents,
             "facts": self._facts,
+            FIELD: self._owner,
             "codec": self._config.codec,
             "level": self._config.level,
         }

@@ -22,11 +22,12 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead import disk, strictjson
+from playhead import disk, owner, strictjson
 from playhead.errors import Damaged, StoreTooNew
 from playhead.lanes.arrays import codec
 from playhead.lanes.arrays.head import check_described
 from playhead.lanes.arrays.pieces import Gone, Piece
+from playhead.layout import ReelFiles
 
 VERSION = 1
 OURS = "playhead"  # the root attribute of our files, which are never read without their list of chunks
@@ -385,12 +386,14 @@ class SealedFile:
                 except Damaged as damage:
                     yield damage
         due = self.head.get("rest")
-        if due is not None:
-            with self._opened() as fd:
-                tables = [stored.table for stored in self.datasets.values()]
-                found = _crc_of_rest(lambda offset, size: os.pread(fd, size, offset), tables, self._end)
-            if found != due:
-                yield Damaged(self.path, f"what HDF5 says of its datasets, with CRC {due:08x}", f"CRC {found:08x}")
+        if due is not None and (found := self.rest()) != due:
+            yield Damaged(self.path, f"what HDF5 says of its datasets, with CRC {due:08x}", f"CRC {found:08x}")
+
+    def rest(self) -> int:
+        """Give the CRC of all bytes of HDF5 outside of chunks, as they are now."""
+        with self._opened() as fd:
+            tables = [stored.table for stored in self.datasets.values()]
+            return _crc_of_rest(lambda offset, size: os.pread(fd, size, offset), tables, self._end)
 
     def close(self) -> None:
         """Do nothing: the file is open only while it is read."""
@@ -407,6 +410,23 @@ class SealedFile:
             was = f"CRC {found:08x}" if len(data) == size else "the end of the file"
             raise Damaged(self.path, f"a chunk of {path} with CRC {crc:08x} at byte {offset}", was)
         return data
+
+
+def opened(files: ReelFiles, number: int | None = None) -> SealedFile:
+    """Open a sealed file of a reel, and see that it is the one that its name says.
+
+    Args:
+        files: The reel.
+        number: The number of the part; without it, the file of the whole reel.
+
+    Raises:
+        FileNotFoundError: It is not there.
+        Damaged: As `SealedFile`; `Misplaced` if it is a file of another reel, or another part of this one.
+    """
+    file = SealedFile(files.file if number is None else files.part(number))
+    whole = None if "parts" in file.head else 0
+    owner.check(file.path, file.head.get(owner.FIELD), files.owner(whole if number is None else number))
+    return file
 
 
 def _unpacked(whole: bytes) -> tuple[dict[str, Any], dict[str, Stored]]:

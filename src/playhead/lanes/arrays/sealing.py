@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead import clock, disk, strictjson
+from playhead import clock, disk, owner, strictjson
 from playhead.errors import Damaged, NotFound
 from playhead.journal.segment import path_of
 from playhead.lanes.arrays import codec, rows
@@ -23,7 +23,7 @@ from playhead.lanes.arrays.live import Following, LivePart
 from playhead.lanes.arrays.parts import Part, SealedPart
 from playhead.lanes.arrays.pieces import fill
 from playhead.lanes.arrays.reel import Reel
-from playhead.lanes.arrays.sealed import OURS, SealedFile, SealedWriter
+from playhead.lanes.arrays.sealed import OURS, SealedWriter, opened
 from playhead.lanes.arrays.spans import find_spans
 from playhead.layout import ReelFiles
 
@@ -42,7 +42,8 @@ def make_empty(files: ReelFiles) -> None:
     try:
         _describe(writer, files.id, 0, 0)
         nothing = dict.fromkeys(AXES, 0)
-        writer.finish(_head(nothing, nothing, [], list(GROUPS), [], {}, [], 0))
+        head = _head(nothing, nothing, [], list(GROUPS), [], {}, [], 0)
+        writer.finish(head | {owner.FIELD: files.owner(0)})
     except BaseException:
         writer.discard()
         raise
@@ -66,6 +67,8 @@ def seal(files: ReelFiles, *, before: int | None = None) -> None:
     reel = Reel(files, live=False)
     try:
         found = [part for part in following.poll() if before is None or part.segment < before]
+        for part in found:
+            part.check_owner(files)
         problems = _seal_all(files, reel, following, found)
     finally:
         following.close()
@@ -116,9 +119,9 @@ def _write_parts(
             disk.link(files.file, files.part(0))
     written: list[LivePart] = []
     for part in due:
-        target = files.file if is_one else files.part(len(sealed) + len(written))
+        number = len(sealed) + len(written)
         try:
-            write_part(target, files.id, part)
+            write_part(files.file if is_one else files.part(number), files, number, part)
             written.append(part)
         except Damaged as problem:  # a record of the segment, found while it was copied
             problems.append(problem)
@@ -131,8 +134,8 @@ def _write_parts(
     return problems
 
 
-def write_part(target: Path, reel_id: str, part: LivePart) -> None:
-    """Seal what a segment holds into a file."""
+def write_part(target: Path, files: ReelFiles, number: int, part: LivePart) -> None:
+    """Seal what a segment holds into a file, the part of this number."""
     compression = codec.check(part.settings.get("codec"))
     writer = SealedWriter(target, part.settings.get("level", 1))
     try:
@@ -142,13 +145,13 @@ def write_part(target: Path, reel_id: str, part: LivePart) -> None:
         steps = part.rows(span.start, span.stop)
         infos = _put_steps(writer, steps, part)
         starts, lengths = _episodes(steps["episode"])
-        _put_episodes(writer, reel_id, starts, lengths, part.notes)
+        _put_episodes(writer, files.id, starts, lengths, part.notes)
         _link_same(writer, part.facts)
-        _describe(writer, reel_id, len(steps), len(starts))
+        _describe(writer, files.id, len(steps), len(starts))
         always = int(np.bitwise_and.reduce(steps["has"])) if len(steps) else 0
         kinds = list(part.kinds.values())
         head = _head(part.bases, part.lengths, kinds, part.groups, part.agents, part.facts, part.notes, always)
-        writer.finish(head | {"infos": infos})
+        writer.finish(head | {"infos": infos, owner.FIELD: files.owner(number)})
     except BaseException:
         writer.discard()
         raise
@@ -292,7 +295,7 @@ def write_view(files: ReelFiles, count: int, *, also: Sequence[int] = ()) -> Non
         count: How many parts it has.
         also: The CRCs of files that are about to take the place of parts.
     """
-    parts = [SealedPart(SealedFile(files.part(number))) for number in range(count)]
+    parts = [SealedPart(opened(files, number)) for number in range(count)]
     writer = SealedWriter(files.file)
     try:
         kinds = {kind.path: kind for part in parts for kind in part.kinds.values()}
@@ -312,7 +315,8 @@ def write_view(files: ReelFiles, count: int, *, also: Sequence[int] = ()) -> Non
         writer.put("episodes/lengths", np.array([span.length for span in spans], np.int64))
         _link_same(writer, parts[-1].facts)
         _describe(writer, files.id, parts[-1].span().stop, len(spans))
-        writer.finish({"parts": [part.crc for part in parts]} | ({"also": list(also)} if also else {}))
+        head = {owner.FIELD: files.owner(), "parts": [part.crc for part in parts]}
+        writer.finish(head | ({"also": list(also)} if also else {}))
     except BaseException:
         writer.discard()
         raise

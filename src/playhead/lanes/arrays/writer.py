@@ -43,6 +43,7 @@ class ReelWriter(ReelRecorder):
         crew: Crew | None = None,
     ) -> None:
         self.files = files
+        self._owner = files.owner()
         self._told: set[str] = set()  # of damage
         disk.make_folders(files.folder)
         super().__init__(
