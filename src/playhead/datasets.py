@@ -73,7 +73,7 @@ class StoredDataset(EditedDataset, DatasetWriter):
             known = catalog_episodes.by_uid(connection, self.name, uid)
         if known is None:
             return self._recordings.by_uid(uid)
-        return DiskEpisode(self._place.episode(known.number).path)
+        return DiskEpisode(self._place.episode(episode_index.locate(self._home, self.name, uid, known.number)).path)
 
     def ref(self, uid: str, signal: str, position: int) -> EpisodeRef:
         """Give the address of a sample; `str()` of it goes into files and messages."""
@@ -155,7 +155,8 @@ def of_run(home: Home, run_id: str) -> list[DiskEpisode]:
     """Open the finished episodes that a run recorded, in order of time."""
     with home.database.read() as connection:
         rows = catalog_episodes.of_run(connection, run_id)
-    found = [home.layout.dataset(row.dataset).episode(row.number) for row in rows]
+    numbers = [episode_index.locate(home, row.dataset, row.uid, row.number) if row.uid else row.number for row in rows]
+    found = [home.layout.dataset(row.dataset).episode(number) for row, number in zip(rows, numbers, strict=True)]
     return [DiskEpisode(folder.path) for folder in found if folder.path.is_dir() and not folder.is_unfinished()]
 
 

@@ -10,7 +10,7 @@ from playhead.catalog import episodes as catalog_episodes
 from playhead.catalog.episodes import EpisodeFacts
 from playhead.errors import Damaged
 from playhead.home import Home
-from playhead.layout import DatasetFolder, Layout
+from playhead.layout import DatasetFolder, EpisodeFolder, Layout
 
 
 def reconcile(home: Home, name: str) -> None:
@@ -41,6 +41,37 @@ def update(home: Home, name: str, numbers: Iterable[int]) -> None:
         catalog_episodes.remove(connection, name, gone)
 
 
+def locate(home: Home, name: str, uid: str, number: int) -> int:
+    """Return the number of the folder that an episode has now; folders may be moved by hand, and the uid decides.
+
+    Args:
+        home: The store.
+        name: The dataset.
+        uid: The episode.
+        number: The number under which the catalogue knows it.
+    """
+    folder = home.layout.dataset(name)
+    if _uid_in(folder, number) in (uid, None):
+        return number
+    found = next((one for one in folder.numbers() if _uid_in(folder, one) == uid), None)
+    if home.database.mode == "a":
+        update(home, name, {number, number if found is None else found})
+    return number if found is None else found
+
+
+def _uid_in(folder: DatasetFolder, number: int) -> str | None:
+    """Return the uid that a folder says; None if it does not say one that can be read."""
+    try:
+        return _uid_of(facts.load(folder.episode(number).meta))
+    except (Damaged, OSError):
+        return None
+
+
+def _uid_of(meta: dict[str, Any]) -> str | None:
+    uid = meta.get("uid", f"ts-{meta['created_ts_ns']}" if "created_ts_ns" in meta else None)
+    return None if uid is None else str(uid)
+
+
 def _facts(layout: Layout, name: str, dataset: DatasetFolder, number: int) -> EpisodeFacts | None:
     folder = dataset.episode(number)
     if not folder.path.is_dir():
@@ -51,11 +82,12 @@ def _facts(layout: Layout, name: str, dataset: DatasetFolder, number: int) -> Ep
         signals = {signal: "video" if is_video else "vectors" for signal, is_video in folder.signals().items()}
     except Damaged:
         meta, static, signals = {}, {}, {}  # listed all the same; whoever opens it hears what is wrong
-    uid = meta.get("uid", f"ts-{meta['created_ts_ns']}" if "created_ts_ns" in meta else None)
+    if static and not _is_sealed_here(meta, folder):
+        static = {}  # another episode's, perhaps: the catalogue must not learn it under this uid
     return EpisodeFacts(
         dataset=name,
         number=number,
-        uid=None if uid is None else str(uid),
+        uid=_uid_of(meta),
         run_id=_text(meta.get("run_id")),
         folder=layout.relative(folder.path),
         created_ns=_integer(meta.get("created_ts_ns")),
@@ -64,6 +96,16 @@ def _facts(layout: Layout, name: str, dataset: DatasetFolder, number: int) -> Ep
         signals=strictjson.encode(signals).decode(),
         static=strictjson.encode(strictjson.plain(static)).decode(),
     )
+
+
+def _is_sealed_here(meta: dict[str, Any], folder: EpisodeFolder) -> bool:
+    from playhead.episode.seals import Seals
+
+    try:
+        Seals.among(meta).check_static(folder)
+    except Damaged:
+        return False
+    return True
 
 
 def _integer(value: Any) -> int | None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from playhead import at_exit, clock, disk, strictjson
-from playhead.errors import Damaged, Forked, StoreLocked
+from playhead.errors import Damaged, Forked, NotFound, StoreLocked
 from playhead.journal import SEGMENT_BYTES, JournalReader, JournalWriter
 from playhead.journal.segment import Buffer
 from playhead.journal.writer import LOCK_FILE
@@ -31,7 +31,8 @@ PATIENCE = 10
 _PATIENCE_SECONDS = 0.03
 
 HEAD = struct.Struct("<BI")  # what a record holds, and the number of its signal
-DECLARATION, SAMPLES, FACTS = 1, 2, 3
+DECLARATION, SAMPLES, FACTS, IDENTITY = 1, 2, 3, 4
+_NOBODY = (1 << 32) - 1  # the number of no signal: earlier versions pass such records over
 
 _tapes: weakref.WeakSet[Tape] = weakref.WeakSet()
 
@@ -68,8 +69,34 @@ class Recorder(ABC):
         """Give back threads and codecs; nothing more will be appended."""
 
 
+class Sealed(NamedTuple):
+    """A file as it was sealed.
+
+    Attributes:
+        name: Of the file in its folder.
+        size: In bytes.
+        sha256: Of its content.
+    """
+
+    name: str
+    size: int
+    sha256: str
+
+    @classmethod
+    def of(cls, draft: disk.Draft) -> Sealed:
+        """Note a file that is written and not committed yet."""
+        return cls(draft.target.name, *draft.digest())
+
+
 class Sealer(ABC):
-    """Turns the samples of one signal into the files that stay."""
+    """Turns the samples of one signal into the files that stay.
+
+    Attributes:
+        sealed: The files that `finish` made, of a signal that belongs to an owner.
+    """
+
+    def __init__(self) -> None:
+        self.sealed: list[Sealed] = []
 
     @abstractmethod
     def add(self, payload: memoryview) -> None:
@@ -80,7 +107,7 @@ class Sealer(ABC):
 
     @abstractmethod
     def finish(self) -> None:
-        """Put the files in their place, on the medium; the caller syncs the folder."""
+        """Put the files in their places; the caller syncs the folder."""
 
     @abstractmethod
     def discard(self) -> None:
@@ -99,6 +126,7 @@ class Tape:
         sync_ns: Nanoseconds until it is on the medium; None leaves that to the kernel.
         segment_bytes: The size at which a new segment of the journal begins.
         crew: The thread that writes, where several tapes share one.
+        prepare_sync: Called once before the first sync: makes durable the names without which nobody finds the tape.
     """
 
     def __init__(
@@ -109,8 +137,10 @@ class Tape:
         sync_ns: int | None = SYNC_NS,
         segment_bytes: int = SEGMENT_BYTES,
         crew: Crew | None = None,
+        prepare_sync: Callable[[], None] | None = None,
     ) -> None:
-        self._journal = JournalWriter(folder, segment_bytes=segment_bytes)
+        self._journal = JournalWriter(folder, segment_bytes=segment_bytes, named=prepare_sync is None)
+        self._prepare_sync = prepare_sync
         self._turn = threading.RLock()
         self._recorders: list[Recorder] = []
         self._sync_ns = sync_ns
@@ -143,6 +173,12 @@ class Tape:
         with self._turn:
             self._append(FACTS, 0, strictjson.encode(facts))
 
+    def identify(self, facts: dict[str, Any]) -> None:
+        """Keep what the recording is, so that the tape is enough to make its files; called before all else."""
+        self.refuse_in_child()
+        with self._turn:
+            self._append(IDENTITY, _NOBODY, strictjson.encode(facts))
+
     def _append(self, what: int, number: int, *buffers: Buffer) -> None:
         self._journal.append(HEAD.pack(what, number), *buffers)
         self._is_synced = False
@@ -167,6 +203,9 @@ class Tape:
                 recorder.written(count)
 
     def _sync(self) -> None:
+        if self._prepare_sync is not None:
+            self._prepare_sync()
+            self._prepare_sync = None
         self._journal.sync()
         self._synced_at, self._is_synced = clock.elapsed_ns(), True
 
@@ -209,8 +248,11 @@ class Tape:
             self.finish()
             self._let_go()
 
-    def finish(self) -> None:
+    def finish(self, *, sync: bool = True) -> None:
         """Write everything down, and record no more; the journal stays this tape's. Finishing twice is fine.
+
+        Args:
+            sync: Wait for the medium. A caller that makes files of the tape, and waits for those, need not.
 
         Raises:
             OSError: As for `close`.
@@ -224,7 +266,7 @@ class Tape:
                 self._crew.stop()
         with self._turn:
             self._fetch()
-            if not self._is_synced:
+            if sync and not self._is_synced:
                 self._sync()
 
     def abandon(self) -> None:
@@ -300,7 +342,19 @@ class Crew(BackgroundWriter):
             super().stop()
 
 
-def seal(folder: disk.StrPath, sealer_of: Callable[[Declaration], Sealer], *, salvage: bool = False) -> dict[str, Any]:
+class Read(NamedTuple):
+    """What else was read of a tape when its files were made.
+
+    Attributes:
+        facts: The facts that were noted.
+        records: The number of the record that would have been next.
+    """
+
+    facts: dict[str, Any]
+    records: int
+
+
+def seal(folder: disk.StrPath, sealer_of: Callable[[Declaration], Sealer], *, salvage: bool = False) -> Read:
     """Read a tape that nobody records on, and turn it into files.
 
     Args:
@@ -308,15 +362,12 @@ def seal(folder: disk.StrPath, sealer_of: Callable[[Declaration], Sealer], *, sa
         sealer_of: Makes the sealer of a signal.
         salvage: Keep what can be read of a tape that has holes.
 
-    Returns:
-        The facts that were noted.
-
     Raises:
         Damaged: The tape has a hole; nothing was made.
     """
     sealers: dict[int, Sealer] = {}
     facts: dict[str, Any] = {}
-    holes = 0
+    holes = records = 0
     try:
         with JournalReader(folder) as reader:
             for record in reader.poll():
@@ -341,13 +392,34 @@ def seal(folder: disk.StrPath, sealer_of: Callable[[Declaration], Sealer], *, sa
                     found,
                     "recover(salvage=True), or playhead episode recover --salvage, keeps what can be read",
                 )
+            records = reader.number or 0
         for sealer in sealers.values():
             sealer.finish()
     except BaseException:
         for sealer in sealers.values():
             sealer.discard()
         raise
-    return facts
+    return Read(facts, records)
+
+
+def identity(folder: disk.StrPath) -> dict[str, Any]:
+    """Read what the recording on a tape is; empty if the tape does not say, or is gone."""
+    with contextlib.suppress(NotFound), JournalReader(folder) as reader:
+        for record in reader.poll():
+            if record.payload[0] == IDENTITY:
+                found = strictjson.decode(record.payload[HEAD.size :])
+                return found if isinstance(found, dict) else {}
+            break  # it is the first record, or none
+    return {}
+
+
+def records(folder: disk.StrPath) -> int:
+    """Return the number of the record that would be next on a tape; 0 if the tape is gone."""
+    with contextlib.suppress(NotFound), JournalReader(folder) as reader:
+        for _ in reader.poll_positions():
+            pass
+        return reader.number or 0
+    return 0
 
 
 def declarations(folder: disk.StrPath) -> list[Declaration]:

@@ -97,6 +97,12 @@ def test_static_may_be_missing_but_not_broken(episode: Path) -> None:
     (episode / "static.json").write_text("[1")
     assert only(verify_episode(episode)).severity == DAMAGE
     (episode / "static.json").unlink()
+    found = only(verify_episode(episode))
+    assert (found.severity, found.path) == (DAMAGE, episode / "static.json")
+    assert "is missing" in found.text
+    meta = json.loads((episode / "meta.json").read_bytes())
+    del meta["sealed"]["files"]["static.json"]  # as other programs leave it
+    (episode / "meta.json").write_text(json.dumps(meta))
     assert verify_episode(episode) == []
 
 

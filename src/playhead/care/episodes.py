@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from playhead import disk, episode_index, facts, tape
+from playhead import disk, episode_index, facts, strictjson, tape
 from playhead.care import journals
 from playhead.care.finding import DAMAGE, NOTE, QUARANTINE, REBUILD, WARNING, Finding, Thing, of_damage
 from playhead.care.ground import Ground
-from playhead.check import verify_episode
+from playhead.check import belonging, verify_episode
+from playhead.check.belonging import Said
 from playhead.dataset import LocalDataset
+from playhead.episode import Unfinished, lanes
+from playhead.episode.seals import Seals
 from playhead.errors import Damaged
-from playhead.layout import DatasetFolder, EpisodeFolder
+from playhead.layout import EpisodeFolder
+from playhead.owner import Fields, Owner
+from playhead.wording import counted
 
 LANE = "episodes"
 _PARQUET = b"PAR1"
+_LEAST_PARQUET = 12  # bytes
 
 
 def things(ground: Ground) -> Iterator[Thing]:
     """Tell of every episode, and of the edits of every dataset."""
     for name in ground.layout.datasets():
         folder = ground.layout.dataset(name)
-        yield Thing(LANE, name, partial(_edits, folder))
+        yield Thing(LANE, name, partial(_dataset, ground, name))
         for number in folder.numbers():
             yield Thing(LANE, f"{name}/{number:012}", partial(check, ground, name, number))
 
@@ -43,39 +50,90 @@ def check(ground: Ground, name: str, number: int, full: bool) -> Iterator[Findin
     if folder.tape.is_dir():
         yield from journals.look(LANE, folder.tape, recover, full=full)
     yield from _deeply(ground, folder) if full else _quickly(ground, folder)
-    if full and ground.catalogue is not None:
-        yield from _against_catalogue(ground, name, number)
+    if ground.catalogue is not None and _is_static_right(folder):  # the catalogue must not learn what is another's
+        yield from _against_catalogue(ground, name, number) if full else _against_uid(ground, name, number)
 
 
 def _deeply(ground: Ground, folder: EpisodeFolder) -> Iterator[Finding]:
     for found in verify_episode(folder.path):
-        if found.severity == DAMAGE:
+        if found.severity == DAMAGE and not found.is_elsewhere:
             cure, mend = _cure(ground, found.path)
             yield Finding(DAMAGE, LANE, found.path, "what was recorded", found.text, mend, cure)
+        elif not found.path.exists() and found.is_elsewhere:
+            yield _missing(ground, found.path)
+        elif found.is_elsewhere:  # whole, so that a person decides where it goes
+            yield Finding(found.severity, LANE, found.path, "what was recorded here", found.text, found.next_step)
 
 
 def _quickly(ground: Ground, folder: EpisodeFolder) -> Iterator[Finding]:
-    """Look at what files there are, and at the ends of those that have a footer."""
+    """Look at what files there are, whose they are, and at the ends of those that have a footer."""
     try:
         signals = folder.signals()
         for flaw in facts.flaws(folder.meta, facts.EPISODE):
             cure, mend = _cure(ground, Path(flaw.path))
             yield of_damage(LANE, flaw, mend, cure)
+        meta = facts.load(folder.meta)
         facts.load(folder.static)
     except Damaged as error:
         cure, mend = _cure(ground, Path(error.path))
         yield of_damage(LANE, error, mend, cure)
         return
+    seals, uid = Seals.among(meta), meta.get("uid")
+    said: list[Said] = []
     for signal, is_video in signals.items():
         for path in (folder.video(signal), folder.frames(signal)) if is_video else (folder.vector(signal),):
-            with open(disk.open_to_read(path), "rb") as file:
-                head, size = file.read(8), file.seek(0, os.SEEK_END)
-                file.seek(max(0, size - 4))
-                tail = file.read()
-            is_whole = head[4:] == b"ftyp" if path.suffix == ".mp4" else (head[:4], tail) == (_PARQUET, _PARQUET)
-            if not is_whole:
+            end = _end_of(path)
+            try:
+                if end is None:
+                    raise Damaged(path, "a whole file", "none: its ends are others")
+                if path.name == folder.owned(signal, is_video=is_video):
+                    owner = seals.owner(folder, None if uid is None else str(uid), signal, path.name)
+                    said.append(Said(signal, path, _said_in(end, owner, path, is_video=is_video)))
+            except Damaged as error:
                 cure, mend = _cure(ground, path)
-                yield Finding(DAMAGE, LANE, path, "a whole file", "none: its ends are others", mend, cure)
+                yield of_damage(LANE, error, mend, cure)
+    strays = list(belonging.owners(folder, meta, said))
+    for found in strays:
+        yield Finding(found.severity, LANE, found.path, "what was recorded here", found.text, found.next_step)
+    if any(found.signal is None for found in strays):
+        return  # what meta.json says is of another episode
+    try:
+        seals.check_static(folder)
+    except Damaged as error:
+        yield of_damage(LANE, error)
+    for name in seals.files:
+        if not os.path.lexists(f"{folder.root}/{name}") and not seals.is_nothing(folder, name):
+            yield _missing(ground, folder.path / name)
+
+
+def _missing(ground: Ground, path: Path) -> Finding:
+    """Make a finding of a file that was sealed and is gone."""
+    expected = "the file that was sealed here"
+    aside = next(ground.layout.quarantine.glob(f"*/{glob.escape(ground.layout.relative(path))}"), None)
+    if aside is not None:
+        return Finding(NOTE, LANE, path, expected, f"that it was moved aside by a repair, to {aside}")
+    mend = "Restore it from a copy. If you removed it yourself, remove its entry from 'sealed' in meta.json"
+    return Finding(DAMAGE, LANE, path, expected, "no file", mend)
+
+
+def _end_of(path: Path) -> bytes | None:
+    """Return the footer of a Parquet file, or nothing of an MP4; None if the file does not begin and end as it must."""
+    with open(disk.open_to_read(path), "rb") as file:
+        head, size = file.read(8), file.seek(0, os.SEEK_END)
+        if path.suffix == ".mp4":
+            return b"" if head[4:] == b"ftyp" else None
+        file.seek(max(0, size - 8))
+        tail = file.read()
+        if (head[:4], tail[-4:]) != (_PARQUET, _PARQUET) or size < _LEAST_PARQUET:
+            return None
+        file.seek(max(0, size - 8 - int.from_bytes(tail[:4], "little")))
+        return file.read()
+
+
+def _said_in(end: bytes, owner: Owner, path: Path, *, is_video: bool) -> Fields | None:
+    """Return whose a file says it is; it is parsed only if its end does not spell the right owner."""
+    spelled = strictjson.encode({"owner": dict(owner.fields)})[1:-1]
+    return owner.fields if spelled in end else lanes.said_by(path, is_video=is_video)
 
 
 def _cure(ground: Ground, path: Path) -> tuple[str, str]:
@@ -95,9 +153,42 @@ def _against_catalogue(ground: Ground, name: str, number: int) -> Iterator[Findi
         yield Finding(WARNING, "catalogue", path, expected, difference.ours, mend, REBUILD)
 
 
-def _edits(folder: DatasetFolder, full: bool) -> Iterator[Finding]:
+def _against_uid(ground: Ground, name: str, number: int) -> Iterator[Finding]:
+    """Notice a folder that was moved by hand: its uid decides, and the catalogue has to follow."""
+    assert ground.catalogue is not None
+    known = ground.catalogue.uid_of_episode(name, number)
+    found = Unfinished(ground.layout.dataset(name).episode(number).path).uid
+    if known is not None and found is not None and known != found:
+        path, mend = ground.layout.database, ground.command("rebuild")
+        expected = f"{name}/{number:012}: the episode {found}, as the folder says"
+        yield Finding(WARNING, "catalogue", path, expected, f"the episode {known}", mend, REBUILD)
+
+
+def _is_static_right(folder: EpisodeFolder) -> bool:
+    try:
+        Seals.among(facts.load(folder.meta)).check_static(folder)
+    except (Damaged, OSError):
+        return False
+    return True
+
+
+def _dataset(ground: Ground, name: str, full: bool) -> Iterator[Finding]:
+    """Look at what is said of all episodes of a dataset together."""
+    folder = ground.layout.dataset(name)
+    older = sum(_is_unsaid(folder.episode(number)) for number in folder.numbers())
+    if older:
+        expected = "files that say whose they are"
+        yield Finding(NOTE, LANE, folder.path, expected, f"{counted(older, 'episode')} {belonging.UNSAID}")
     if full and folder.path.is_dir():
         try:
             _ = LocalDataset(folder.path).edited.dropped
         except Damaged as error:
             yield of_damage(LANE, error, "Mend the line by hand; until then, no edit of this dataset counts")
+
+
+def _is_unsaid(folder: EpisodeFolder) -> bool:
+    """Return whether an episode is whole and has no note of what was sealed, as earlier versions left it."""
+    try:
+        return not folder.is_unfinished() and not Seals.among(facts.load(folder.meta)).files
+    except (Damaged, OSError):
+        return False  # found with the episode itself

@@ -108,6 +108,8 @@ class Repair:
             return Deed(path, done=do())
         except (PlayheadError, OSError) as error:
             return Deed(path, left=str(error))
+        except Exception as error:  # noqa: BLE001  one repair that fails in a way nobody foresaw must not end all others
+            return Deed(path, left=f"its repair ended with {type(error).__name__}: {error}")
 
     # -- quarantine ---------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from playhead.care import artifacts, catalogue, episodes, portability, replay, runs, subset, tables, traces
 from playhead.care.finding import DAMAGE, WARNING, Finding, Thing, of_damage, of_trouble
 from playhead.care.ground import Ground
+from playhead.check.finding import REPORT, unforeseen
 from playhead.errors import Damaged, MissingExtra, NotAStore, StoreTooNew
 from playhead.layout import Layout
 
@@ -65,6 +66,9 @@ def look(thing: Thing, layout: Layout, full: bool) -> Iterator[Finding]:
         yield Finding(WARNING, thing.lane, layout.root, f"what can be checked here: {thing.name}", str(error))
     except OSError as error:
         yield of_trouble(thing.lane, layout.root, error)
+    except Exception as error:  # noqa: BLE001  a check that fails in a way nobody foresaw must not end all others
+        expected = f"a check of {thing.name} that comes to its end"
+        yield Finding(DAMAGE, thing.lane, layout.root, expected, unforeseen(error), REPORT)
 
 
 __all__ = ["DAMAGE", "LANES", "look", "verify"]

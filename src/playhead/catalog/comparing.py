@@ -167,6 +167,11 @@ class Catalogue:
         """Give dataset and number of all episodes."""
         return {(name, number) for name, number in self._rows("SELECT dataset, number FROM episode_folders")}
 
+    def uid_of_episode(self, dataset: str, number: int) -> str | None:
+        """Return the uid that is known of an episode folder; None if the folder is not known."""
+        rows = self._rows("SELECT uid FROM episode_folders WHERE dataset = ? AND number = ?", dataset, number)
+        return next((uid for (uid,) in rows), None)
+
     def reels(self) -> set[str]:
         """Give the ids of all reels."""
         return {reel_id for (reel_id,) in self._rows("SELECT id FROM reels")}

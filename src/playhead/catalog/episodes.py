@@ -35,6 +35,7 @@ class Known(NamedTuple):
     number: int
     folder: str
     finished: bool
+    uid: str | None = None
 
 
 class Count(NamedTuple):

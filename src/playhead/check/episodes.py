@@ -11,13 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playhead import disk, facts, tape
-from playhead.check import clocks, values, video
-from playhead.check.finding import DAMAGE, NOTE, SEVERITIES, WARNING, Finding
+from playhead.check import belonging, clocks, values, video
+from playhead.check.belonging import Said
+from playhead.check.finding import DAMAGE, NOTE, REPORT, SEVERITIES, WARNING, Finding, unforeseen
 from playhead.check.timing import GAP, Timing, timing_of
 from playhead.dataset import LocalDataset
 from playhead.episode import lanes, static_of
+from playhead.episode.seals import Seals
 from playhead.errors import Damaged, NotFound, StoreTooNew
 from playhead.layout import DatasetFolder, EpisodeFolder
+from playhead.wording import counted
 
 if TYPE_CHECKING:
     from playhead.lanes.video import VideoSignal
@@ -44,7 +47,11 @@ def verify_episode(path: disk.StrPath, *, deep: bool = False) -> list[Finding]:
     folder = EpisodeFolder(os.fspath(path))
     if not folder.path.is_dir():
         raise NotFound(f"no episode at {path}: there is no such folder")
-    return _sorted(_Check(folder, deep).findings())
+    check = _Check(folder, deep)
+    found = list(check.findings())
+    if check.is_unsaid:
+        found.append(Finding(NOTE, folder.path, f"was {belonging.UNSAID}"))
+    return _sorted(found)
 
 
 def verify_dataset(path: disk.StrPath, *, deep: bool = False, watch: Progress | None = None) -> list[Finding]:
@@ -66,8 +73,13 @@ def verify_dataset(path: disk.StrPath, *, deep: bool = False, watch: Progress | 
         raise NotFound(f"no dataset at {path}: there is no such folder")
     episodes = [folder.episode(number).path for number in folder.numbers()]
     found: list[Finding] = []
+    unsaid = 0
     for episode in (watch or iter)(episodes):
-        found += verify_episode(episode, deep=deep)
+        check = _Check(EpisodeFolder(os.fspath(episode)), deep)
+        found += _sorted(check.findings())
+        unsaid += check.is_unsaid
+    if unsaid:
+        found.append(Finding(NOTE, folder.path, f"{counted(unsaid, 'episode')} {belonging.UNSAID}"))
     return _sorted([*found, *_edits(folder), *_same_uids(episodes)])
 
 
@@ -94,7 +106,7 @@ def _same_uids(episodes: Sequence[Path]) -> Iterator[Finding]:
         uid = _meta(EpisodeFolder(os.fspath(path))).get("uid")
         if uid is not None and first.setdefault(str(uid), path) != path:
             text = f"has the uid {uid} of {first[str(uid)]}: an edit of one is an edit of both"
-            yield Finding(WARNING, path, text, next_step="Remove the copy, or give it another uid in meta.json")
+            yield Finding(WARNING, path, text, next_step="Remove one of the two")
 
 
 def _meta(folder: EpisodeFolder) -> dict[str, Any]:
@@ -117,21 +129,32 @@ class _Check:
         self._meta = _meta(folder)
         self._stamps: dict[str, NDArray[np.int64]] = {}
         self._paths: dict[str, Path] = {}
+        self._said: list[Said] = []
+        self.is_unsaid = False  # known once all findings were asked for
 
     def findings(self) -> Iterator[Finding]:
-        yield from self._state()
-        yield from self._facts()
+        found = [*self._state(), *self._facts()]
         for name, is_video in self._signals():
-            path = self._folder.video(name) if is_video else self._folder.vector(name)
-            try:
-                yield from self._signal(name, path, is_video)
-            except Damaged as error:
-                yield Finding(DAMAGE, Path(error.path), str(error), name)
-            except StoreTooNew as error:
-                yield Finding(WARNING, path, f"cannot be checked: {error}", name)
-            except OSError as error:
-                yield Finding(DAMAGE, Path(error.filename or path), _said(error), name)
+            found += self._of_signal(name, is_video)
+        damaged = {finding.path for finding in found if finding.severity == DAMAGE}
+        found += belonging.look(self._folder, self._meta, self._said, damaged)
+        no_seals = not Seals.among(self._meta).files and not self._folder.is_unfinished()
+        self.is_unsaid = no_seals and bool(self._said) and all(one.owner is None for one in self._said)
+        yield from found
         yield from self._times()
+
+    def _of_signal(self, name: str, is_video: bool) -> Iterator[Finding]:
+        path = self._folder.video(name) if is_video else self._folder.vector(name)
+        try:
+            yield from self._signal(name, path, is_video)
+        except Damaged as error:
+            yield Finding(DAMAGE, Path(error.path), str(error), name)
+        except StoreTooNew as error:
+            yield Finding(WARNING, path, f"cannot be checked: {error}", name)
+        except OSError as error:
+            yield Finding(DAMAGE, Path(error.filename or path), _said(error), name)
+        except Exception as error:  # noqa: BLE001  a check that fails in a way nobody foresaw must not end all others
+            yield Finding(DAMAGE, path, unforeseen(error), name, REPORT)
 
     def _state(self) -> Iterator[Finding]:
         path = self._folder.path
@@ -178,6 +201,10 @@ class _Check:
             yield from self._half_a_video(name)
             return
         signal = lanes.signal(self._folder, name, is_video=is_video)
+        owned = self._folder.path / self._folder.owned(name, is_video=is_video)
+        self._said.append(said := Said(name, owned, lanes.owner_of(signal)))
+        if belonging.is_stray(self._folder, self._meta, said):
+            return  # reported as such; what is in it is nothing of this episode
         self._paths[name] = path
         self._stamps[name] = signal.timestamps
         looks = video.look(cast("VideoSignal", signal), deep=self._deep) if is_video else values.look(signal.values)
@@ -190,11 +217,16 @@ class _Check:
                 f"its index {index.name} is missing, and with it the times of its frames: no reader opens the episode"
             )
             yield Finding(DAMAGE, path, text, name, "Restore the index from a copy, or move the video away")
-        elif rows := video.rows_of(index):
+        elif rows := self._rows_of(index, name):
             text = f"its video {path.name} is missing, and the index knows {rows:,} frames"
             yield Finding(DAMAGE, index, text, name, "Restore the video from a copy")
         else:
             yield Finding(NOTE, index, "recorded no frame", name)
+
+    def _rows_of(self, index: Path, name: str) -> int:
+        signal = cast("VideoSignal", lanes.signal(self._folder, name, is_video=True))
+        self._said.append(Said(name, index, signal.owner))
+        return len(signal)
 
     def _times(self) -> Iterator[Finding]:
         timings = {name: timing_of(stamps) for name, stamps in self._stamps.items()}

@@ -9,6 +9,13 @@ from typing import Any
 DAMAGE, WARNING, NOTE = "damage", "warning", "note"
 SEVERITIES = (DAMAGE, WARNING, NOTE)
 
+REPORT = "Restore it from a copy, and report this message as a fault of Playhead"
+
+
+def unforeseen(error: Exception) -> str:
+    """Say that a check ended in a way that nobody foresaw."""
+    return f"its check ended with {type(error).__name__}: {error}"
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Finding:
@@ -21,6 +28,7 @@ class Finding:
         text: What was found.
         signal: The signal, where it is about one.
         next_step: What to do about it; empty where nothing needs to be done.
+        is_elsewhere: Whether nothing is damaged here, so that the file should stay until a person has looked.
     """
 
     severity: str
@@ -28,10 +36,13 @@ class Finding:
     text: str
     signal: str | None = None
     next_step: str = ""
+    is_elsewhere: bool = False
 
     def described(self) -> dict[str, Any]:
         """Give it with stable keys, for JSON."""
-        return dataclasses.asdict(self) | {"path": str(self.path)}
+        said = dataclasses.asdict(self) | {"path": str(self.path)}
+        del said["is_elsewhere"]  # for repair alone
+        return said
 
     def __str__(self) -> str:
         about = "" if self.signal is None else f"{self.signal}: "

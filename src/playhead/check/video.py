@@ -8,7 +8,6 @@ a keyframe between frames that stand still does not count as movement.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,17 +24,6 @@ _EQUAL = 4  # of 255: the noise of a camera is more, what a codec does to a stil
 _REDRAWN = 32  # by which a keyframe may change a still picture
 _FROZEN_FRAMES, _FROZEN_NS = 5, SECOND
 _BLOCK_BYTES = 1 << 25
-
-
-def rows_of(index: Path) -> int:
-    """Count the frames that an index knows.
-
-    Raises:
-        Damaged: It cannot be read.
-    """
-    from playhead.lanes.video.index import read
-
-    return len(read(index).stamps)
 
 
 def look(signal: VideoSignal, *, deep: bool) -> Iterator[tuple[str, str]]:

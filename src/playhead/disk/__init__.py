@@ -32,8 +32,8 @@ from playhead.disk.naming import (
     temporary_beside,
     touch,
 )
-from playhead.disk.opening import HeldFolder, check_plain, open_to_read
-from playhead.disk.syncing import sync, sync_file, sync_file_system, sync_folder
+from playhead.disk.opening import HeldFolder, OpenFile, check_plain, open_to_read
+from playhead.disk.syncing import sync, sync_contents, sync_file, sync_file_system, sync_folder
 from playhead.disk.whole import clone, copy, create, link, replace, reserve, write_blocks
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "Draft",
     "HeldFolder",
     "Hook",
+    "OpenFile",
     "StrPath",
     "cannot_link",
     "check_plain",
@@ -71,6 +72,7 @@ __all__ = [
     "share_file",
     "sweep",
     "sync",
+    "sync_contents",
     "sync_file",
     "sync_file_system",
     "sync_folder",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 from pathlib import Path
@@ -91,6 +92,16 @@ class Draft(io.RawIOBase):
     def seekable(self) -> bool:
         """Tell that the position can move."""
         return True
+
+    def digest(self) -> tuple[int, str]:
+        """Return the size of what was written so far, and its SHA-256."""
+        self._write_held()
+        found = hashlib.sha256()
+        size = 0
+        while block := os.pread(self._fd, _MOST_HELD, size):
+            found.update(block)
+            size += len(block)
+        return size, found.hexdigest()
 
     def commit(self, *, durable: bool = True, named: bool = True) -> None:
         """Put the file in its place, instead of one that is there.

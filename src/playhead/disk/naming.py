@@ -92,7 +92,12 @@ def cannot_link(error: OSError) -> bool:
 
 
 def make_folders(path: StrPath, *, durable: bool = True) -> None:
-    """Make a folder and the missing ones above it."""
+    """Make a folder and the missing ones above it.
+
+    Args:
+        path: The folder.
+        durable: Also wait for the medium; else the caller syncs the folders above it.
+    """
     path = Path(path)
     missing = [path, *path.parents]
     missing = missing[: next((n for n, folder in enumerate(missing) if folder.is_dir()), len(missing))]

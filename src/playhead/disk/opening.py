@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 import weakref
+from typing import Any
 
 from playhead.disk.hook import StrPath
 from playhead.errors import Damaged
@@ -21,6 +23,71 @@ def open_to_read(path: StrPath) -> int:
         Damaged: It is no file.
     """
     return _open_file(path, os.O_RDONLY)
+
+
+class OpenFile(io.RawIOBase):
+    """A file for a library that reads file objects: such a library takes no path that is not UTF-8, or waits for pipes.
+
+    It is given back when nothing holds it any more; a library that closes it early closes it for good.
+
+    Args:
+        path: The file.
+
+    Raises:
+        Damaged: It is no file.
+    """
+
+    def __init__(self, path: StrPath) -> None:
+        super().__init__()
+        self._fd = -1
+        self._position = 0
+        self._fd = open_to_read(path)
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read bytes from the current position on; fewer at the end of the file."""
+        if size is None or size < 0:
+            size = max(0, os.fstat(self._fd).st_size - self._position)
+        found = os.pread(self._fd, size, self._position)
+        while 0 < len(found) < size and (more := os.pread(self._fd, size - len(found), self._position + len(found))):
+            found += more  # the kernel gives at most 2 GiB at once
+        self._position += len(found)
+        return found
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Read bytes into a buffer."""
+        count = os.preadv(self._fd, [buffer], self._position)
+        self._position += count
+        return count
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        """Move the position."""
+        if whence == os.SEEK_END:
+            offset += os.fstat(self._fd).st_size
+        elif whence == os.SEEK_CUR:
+            offset += self._position
+        if offset < 0:
+            raise ValueError(f"{offset} is before the first byte")
+        self._position = offset
+        return offset
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._position
+
+    def readable(self) -> bool:
+        """Return that it can be read."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return that the position can move."""
+        return True
+
+    def close(self) -> None:
+        """Give the file back. Closing twice is fine."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+        super().close()
 
 
 def check_plain(path: StrPath, remedy: str = "Put the file itself in its place") -> None:

@@ -7,6 +7,8 @@ import os
 
 from playhead.disk.hook import StrPath, before
 
+_SYNCFS = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)  # of Linux alone
+
 
 def sync(fd: int, path: StrPath) -> None:
     """Wait until what was written through a descriptor is on the medium."""
@@ -32,6 +34,26 @@ def _sync_at(path: StrPath, flags: int = 0) -> None:
         os.close(fd)
 
 
+def sync_contents(folder: StrPath, *above: StrPath, at_once: bool) -> None:
+    """Wait until the files in a folder, their names, and the names in other folders are on the medium.
+
+    Args:
+        folder: The folder; what lies deeper in it is not waited for.
+        *above: The other folders.
+        at_once: Sync the whole file system by one call, if this system has such a call. A file system that other
+            machines serve may not hear of it.
+    """
+    if at_once and _SYNCFS is not None:
+        sync_file_system(folder)
+        return
+    with os.scandir(folder) as entries:
+        files = [entry.path for entry in entries if entry.is_file(follow_symlinks=False)]
+    for file in files:
+        sync_file(file)
+    for one in (folder, *above):
+        sync_folder(one)
+
+
 def sync_file_system(path: StrPath) -> None:
     """Wait until all that was written to the file system of a folder is on the medium.
 
@@ -40,12 +62,9 @@ def sync_file_system(path: StrPath) -> None:
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         before("fsync", path)
-        try:
-            whole = ctypes.CDLL(None, use_errno=True).syncfs
-        except AttributeError:  # another system than Linux
+        if _SYNCFS is None:
             os.sync()
-            return
-        if whole(fd):
+        elif _SYNCFS(fd):
             code = ctypes.get_errno()
             raise OSError(code, os.strerror(code), os.fspath(path))
     finally:

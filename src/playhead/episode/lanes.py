@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from playhead.errors import BadName, MissingExtra, WrongType
 from playhead.layout import EpisodeFolder
+from playhead.owner import Fields, Owner
 from playhead.signal import Signal
 from playhead.tape import Declaration, Sealer, Tape
 
 VECTORS, VIDEO = "vectors", "video"
+EPISODE, SIGNAL = "episode", "signal"  # the fields of an owner
 
 
 class Appending(Protocol):
@@ -85,24 +88,69 @@ def check(lane: str | None) -> str | None:
     return lane
 
 
-def sealer(declaration: Declaration, folder: EpisodeFolder) -> Sealer:
-    """Make what turns a signal on a tape into files."""
+def sealer(declaration: Declaration, folder: EpisodeFolder, uid: str | None) -> Sealer:
+    """Make what turns a signal on a tape into files, which the caller syncs.
+
+    Args:
+        declaration: What the tape says of the signal.
+        folder: Where the files go.
+        uid: The episode that owns them; None if it has no identity.
+    """
     name = declaration.name
+    owner = None if uid is None else {EPISODE: uid, SIGNAL: name}
     if declaration.lane == VIDEO:
         from playhead.lanes.video import VideoSealer
 
-        return VideoSealer(declaration, folder.video(name), folder.frames(name))
+        return VideoSealer(declaration, folder.video(name), folder.frames(name), owner=owner, durable=False)
     from playhead.lanes.vectors import VectorSealer
 
-    return VectorSealer(declaration, folder.vector(name), keep_empty=False)
+    return VectorSealer(declaration, folder.vector(name), keep_empty=False, owner=owner, durable=False)
 
 
-def signal(folder: EpisodeFolder, name: str, *, is_video: bool) -> Signal[Any]:
+def signal(folder: EpisodeFolder, name: str, *, is_video: bool, owner: Owner | None = None) -> Signal[Any]:
     """Open a signal; nothing is read yet."""
     if is_video:
         from playhead.lanes.video import VideoSignal
 
-        return VideoSignal(folder.video(name), folder.frames(name))
+        return VideoSignal(folder.video(name), folder.frames(name), owner=owner)
     from playhead.lanes.vectors import SimpleSignal
 
-    return SimpleSignal(folder.vector(name))
+    return SimpleSignal(folder.vector(name), owner=owner)
+
+
+def check_whole(signal: Signal[Any]) -> None:
+    """Read a signal as far as its checksums go.
+
+    Raises:
+        Damaged: Something is not as it was written.
+    """
+    if hasattr(signal, "verify"):
+        if len(signal):
+            signal.verify()
+    else:
+        _ = signal.timestamps, signal.values
+
+
+def owner_of(signal: Signal[Any]) -> Fields | None:
+    """Return whose the file of a signal says it is; None if it does not say."""
+    found: Fields | None = getattr(signal, "owner", None)
+    return found
+
+
+def said_by(path: Path, *, is_video: bool) -> Fields | None:
+    """Return whose a file says it is, by reading no more of it than that needs.
+
+    Args:
+        path: A Parquet file, or the index of a video.
+        is_video: Whether it is an index.
+
+    Raises:
+        Damaged: It cannot be read.
+    """
+    if is_video:
+        from playhead.lanes.video import index
+
+        return index.read(path).owner
+    from playhead.lanes.vectors.parquet import ParquetSamples
+
+    return ParquetSamples(path).owner

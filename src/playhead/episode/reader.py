@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from playhead import disk, facts, strictjson
-from playhead.episode import lanes
+from playhead.episode import lanes, seals
 from playhead.episode.contract import Episode
+from playhead.episode.seals import Seals
 from playhead.errors import Damaged, NotFound
 from playhead.layout import EpisodeFolder
+from playhead.owner import Owner
 from playhead.signal import Signal
 
 
@@ -32,9 +34,10 @@ class DiskEpisode(Episode):
             self._files = self._folder.signals()
         except FileNotFoundError:
             raise NotFound(f"no episode at {directory}: there is no such folder") from None
-        self._signals = _Signals(self._folder, self._files)
+        self._signals = _Signals(self._folder, self._files, self._owner_of)
         self._static: dict[str, Any] | None = None
         self._meta: dict[str, Any] | None = None
+        self._sealed: Seals | None = None
 
     @property
     def path(self) -> Path:
@@ -55,6 +58,7 @@ class DiskEpisode(Episode):
     def static(self) -> dict[str, Any]:
         """The items that do not change."""
         if self._static is None:
+            self._seals().check_static(self._folder)
             self._static = static_of(self._folder)
         return dict(self._static)
 
@@ -62,8 +66,8 @@ class DiskEpisode(Episode):
     def meta(self) -> dict[str, Any]:
         """Identity and provenance. A folder that has no `uid` gets one from the time at which it was made."""
         meta = dict(self._stored_meta())
-        for length in ("duration_ns", "span_ns"):
-            meta.pop(length, None)
+        for own in ("duration_ns", "span_ns", seals.KEY):
+            meta.pop(own, None)
         if "uid" not in meta and "created_ts_ns" in meta:
             meta["uid"] = f"ts-{meta['created_ts_ns']}"
         meta["path"] = os.fspath(self.path)
@@ -94,6 +98,22 @@ class DiskEpisode(Episode):
             self._meta = facts.known(self._folder.meta, facts.EPISODE)
         return self._meta
 
+    def _seals(self) -> Seals:
+        if self._sealed is None:
+            self._sealed = Seals.among(self._readable_meta())
+        return self._sealed
+
+    def _readable_meta(self) -> dict[str, Any]:
+        """Return what `meta.json` says; nothing if it is damaged: signals can be read all the same."""
+        try:
+            return self._stored_meta()
+        except Damaged:
+            return {}
+
+    def _owner_of(self, signal: str, file: str) -> Owner:
+        uid = self._readable_meta().get("uid")
+        return self._seals().owner(self._folder, None if uid is None else str(uid), signal, file)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.path,)
 
@@ -101,14 +121,17 @@ class DiskEpisode(Episode):
 class _Signals(Mapping[str, Signal[Any]]):
     """The signals of a folder, each opened when it is asked for."""
 
-    def __init__(self, folder: EpisodeFolder, files: dict[str, bool]) -> None:
+    def __init__(self, folder: EpisodeFolder, files: dict[str, bool], owner_of: Callable[[str, str], Owner]) -> None:
         self._folder = folder
         self._files = files
+        self._owner_of = owner_of
         self._opened: dict[str, Signal[Any]] = {}
 
     def __getitem__(self, name: str) -> Signal[Any]:
         if name not in self._opened:
-            self._opened[name] = lanes.signal(self._folder, name, is_video=self._files[name])
+            is_video = self._files[name]
+            owner = self._owner_of(name, self._folder.owned(name, is_video=is_video))
+            self._opened[name] = lanes.signal(self._folder, name, is_video=is_video, owner=owner)
         return self._opened[name]
 
     def __contains__(self, name: object) -> bool:

@@ -1,39 +1,129 @@
-"""From tape to files: the end of every recording, and the way back from a crash."""
+"""From tape to files: the end of every recording, and the way back from a crash.
+
+A power cut may leave any part of what was not synced. So all files are written, then synced in one round, and only then
+the mark goes; the tape goes last. Until the mark is gone, the tape is what counts.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import hashlib
+import os
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
-from playhead import disk, facts, tape
+from playhead import disk, facts, filesystem, strictjson, tape
 from playhead.episode import lanes
 from playhead.episode.reader import DiskEpisode
+from playhead.episode.seals import Seals
+from playhead.errors import Damaged, PlayheadError
 from playhead.layout import EpisodeFolder
+from playhead.tape import Declaration, Sealed, Sealer
+
+_ABOVE = 4  # folders above an episode that it may have been the first in: block, dataset, all datasets, store
 
 
-def seal(folder: EpisodeFolder, *, finished: bool, salvage: bool = False) -> None:
+def seal(folder: EpisodeFolder, *, finished: bool, salvage: bool = False, sync: bool = True) -> None:
     """Make an episode's files from its tape. Doing it again after a crash in the middle is fine.
 
     Args:
         folder: The episode; nobody records into it any more.
         finished: Whether it is whole; else it stays marked as unfinished.
         salvage: Keep what can be read of a damaged tape.
+        sync: Wait for the medium.
 
     Raises:
         Damaged: The tape cannot be read; everything is as it was.
     """
+    meta = identity(folder)
     if folder.tape.exists():
-        static: dict[str, Any] = tape.seal(
-            folder.tape, lambda declaration: lanes.sealer(declaration, folder), salvage=salvage
-        )
-        facts.write(folder.static, static, named=False)
-    facts.write(folder.meta, facts.load(folder.meta) | _lengths(DiskEpisode(folder.path)), named=False)
-    disk.sync_folder(folder.path)
+        meta |= _make_files(folder, meta, salvage=salvage)
+    facts.write(folder.meta, meta | _lengths(DiskEpisode(folder.path)), durable=False)
+    if sync:
+        sync_contents(folder)
     if finished:
         disk.remove(folder.unfinished)
+        if sync:
+            disk.sync_folder(folder.path)
+
+
+def recover(folder: EpisodeFolder, *, salvage: bool) -> None:
+    """Make a normal episode of what a crash left; the caller holds the tape.
+
+    Files that were sealed before the crash are kept if they are as they were sealed and the tape has no more than they:
+    a power cut may have left the tape in part.
+
+    Raises:
+        Damaged: What was recorded cannot be read.
+    """
+    seals = Seals.among(identity(folder))
+    is_made = seals.files and all(seals.is_as_noted(folder, name) for name in seals.files)
+    if is_made and tape.records(folder.tape) <= seals.records:
+        sync_contents(folder)
+        disk.remove(folder.unfinished)
         disk.sync_folder(folder.path)
-    with contextlib.suppress(FileNotFoundError):
-        disk.remove_tree(folder.tape)
+    else:
+        seal(folder, finished=True, salvage=salvage)
+    tape.take_away(folder.tape)
+
+
+def identity(folder: EpisodeFolder) -> dict[str, Any]:
+    """Read what an episode is, from `meta.json`, or from its tape if a power cut left no whole `meta.json`.
+
+    Raises:
+        Damaged: `meta.json` cannot be read, and no tape says the same.
+    """
+    try:
+        found = facts.known(folder.meta, facts.EPISODE)
+    except Damaged:
+        found = tape.identity(folder.tape)
+        if not found:
+            raise
+    return found or tape.identity(folder.tape)
+
+
+def sync_contents(folder: EpisodeFolder) -> None:
+    """Wait until the files of an episode can be found after a power cut."""
+    device = os.stat(folder.root).st_dev
+    disk.sync_contents(folder.root, *above(folder.path), at_once=not _is_network(device, folder.path))
+
+
+def above(path: Path) -> list[Path]:
+    """List the folders above an episode whose names may be new."""
+    return list(path.absolute().parents)[:_ABOVE]
+
+
+@lru_cache(maxsize=64)
+def _is_network(_device: int, path: Path) -> bool:
+    return filesystem.is_network(path)
+
+
+def _make_files(folder: EpisodeFolder, meta: dict[str, Any], *, salvage: bool) -> dict[str, Any]:
+    """Make the files of all signals and `static.json`; return what `meta.json` says of them."""
+    uid = meta.get("uid")
+    sealers: list[Sealer] = []
+
+    def sealer_of(declaration: Declaration) -> Sealer:
+        sealers.append(lanes.sealer(declaration, folder, None if uid is None else str(uid)))
+        return sealers[-1]
+
+    read = tape.seal(folder.tape, sealer_of, salvage=salvage)
+    files = [file for sealer in sealers for file in sealer.sealed]
+    _remove_torn(folder, {file.name for file in files})
+    data = strictjson.encode(read.facts, indent=True)
+    disk.replace(folder.static, data, durable=False)
+    static = Sealed(os.path.basename(folder.static), len(data), hashlib.sha256(data).hexdigest())
+    return Seals.note([static, *files], read.records)
+
+
+def _remove_torn(folder: EpisodeFolder, made: set[str]) -> None:
+    """Remove what a power cut left of files that were being sealed, and that the tape knows nothing of."""
+    for name, (signal, is_video) in folder.files().items():
+        if name not in made:
+            try:
+                lanes.check_whole(lanes.signal(folder, signal, is_video=is_video))
+            except (PlayheadError, FileNotFoundError):
+                disk.remove(folder.path / name)
 
 
 def _lengths(episode: DiskEpisode) -> dict[str, int]:

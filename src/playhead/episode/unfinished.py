@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from playhead import disk, facts, tape
+from playhead import disk, tape
+from playhead.episode import sealing
 from playhead.episode.reader import DiskEpisode
-from playhead.episode.sealing import seal
-from playhead.errors import NotFound, StoreLocked
+from playhead.errors import Damaged, NotFound, StoreLocked
 from playhead.layout import EpisodeFolder
 
 
@@ -33,7 +33,10 @@ class Unfinished:
     @property
     def meta(self) -> dict[str, Any]:
         """Identity and provenance, as far as they were written."""
-        return facts.known(self._folder.meta, facts.EPISODE)
+        try:
+            return sealing.identity(self._folder)
+        except Damaged:  # a power cut came before anything was promised
+            return {}
 
     @property
     def uid(self) -> str | None:
@@ -52,7 +55,7 @@ class Unfinished:
         on_tape: list[str] = []
         with contextlib.suppress(NotFound):
             on_tape = [declaration.name for declaration in tape.declarations(self._folder.tape)]
-        return sorted({*on_tape, *self._folder.signals()})
+        return sorted({*on_tape, *(name for name, _ in self._folder.files().values())})
 
     def recover(self, *, salvage: bool = False) -> DiskEpisode:
         """Make a normal episode of what was recorded.
@@ -70,9 +73,9 @@ class Unfinished:
         """
         with self._held("close its writer first"):  # until it is sealed: nobody else recovers it too
             self._check_there()
-            if not self._folder.tape.exists() and not self._folder.signals() and not self.meta:
+            if not self.meta and not tape.records(self._folder.tape) and not self._folder.files():
                 raise NotFound(f"nothing was recorded of the episode {self.path} before it was cut short; discard() it")
-            seal(self._folder, finished=True, salvage=salvage)
+            sealing.recover(self._folder, salvage=salvage)
         return DiskEpisode(self.path)
 
     def discard(self) -> None:

@@ -10,19 +10,19 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from playhead import __version__, clock, disk, facts, layout, strictjson
 from playhead.capture import git
-from playhead.episode import lanes
+from playhead.episode import lanes, sealing
 from playhead.episode.contract import EpisodeWriter
 from playhead.episode.sealing import seal
 from playhead.errors import Closed, Exists, WrongType
 from playhead.layout import EpisodeFolder
 from playhead.signal.contract import check_stamp
-from playhead.tape import Tape
+from playhead.tape import SYNC_NS, Tape
 
 SCHEMA_VERSION = 1
 
@@ -41,6 +41,8 @@ class DiskEpisodeWriter(EpisodeWriter):
         created_ts_ns: When it began, for recordings that come from elsewhere.
         run_id: The run that records it.
         notify: Called with `finished`, `unfinished` or `aborted` once the folder says so.
+        sync: Wait for the medium. Without it, the episode survives a kill of the process from its end on, and a power
+            cut only after the caller has synced it, as `LocalDatasetWriter.sync` and `dataset.sync` do for many.
 
     Raises:
         Exists: The folder is there.
@@ -55,7 +57,9 @@ class DiskEpisodeWriter(EpisodeWriter):
         created_ts_ns: int | None = None,
         run_id: str | None = None,
         notify: Callable[[str], None] | None = None,
+        sync: bool = True,
     ) -> None:
+        self._sync = sync
         self._folder = EpisodeFolder(os.fspath(directory))
         self._notify = notify
         self._recorders: dict[str, lanes.Appending] = {}
@@ -74,16 +78,26 @@ class DiskEpisodeWriter(EpisodeWriter):
             meta["run_id"] = layout.check_run_id(run_id)
         lanes.prepare()
         self._make_folder(meta)
-        self._tape = Tape(self._folder.tape)
+        self._tape = Tape(
+            self._folder.tape, sync_ns=SYNC_NS if sync else None, prepare_sync=partial(_sync_names, self._folder)
+        )
+        self._tape.identify(meta)
 
     def _make_folder(self, meta: dict[str, Any]) -> None:
-        """Make the folder with its mark in it at once, so that a crash never leaves one that passes for an episode."""
-        disk.make_folders(self.path.parent)
+        """Make the folder with its mark in it at once, so that a crash never leaves one that passes for an episode.
+
+        Only the names in it are synced: `meta.json` says what the tape says as well, and nothing is promised before the
+        tape is synced.
+        """
+        disk.make_folders(self.path.parent, durable=False)
         hidden = EpisodeFolder(os.fspath(disk.temporary_beside(self.path)))
         disk.make_folder(hidden.path)
         try:
-            disk.replace(hidden.unfinished, b"unfinished", named=False)
-            facts.write(hidden.meta, meta)
+            disk.replace(hidden.unfinished, b"unfinished", durable=False)
+            facts.write(hidden.meta, meta, durable=False)
+            disk.make_folder(hidden.tape)
+            if self._sync:
+                disk.sync_folder(hidden.path)
             if self.path.exists():
                 raise FileExistsError
             disk.rename(hidden.path, self.path)
@@ -92,7 +106,6 @@ class DiskEpisodeWriter(EpisodeWriter):
             if error.errno in (None, errno.EEXIST, errno.ENOTEMPTY):
                 raise Exists(f"{self.path} exists; an episode is recorded into a folder of its own") from None
             raise
-        disk.sync_folder(self.path.parent)
 
     @property
     def path(self) -> Path:
@@ -181,8 +194,14 @@ class DiskEpisodeWriter(EpisodeWriter):
             sys.is_finalizing()
         ):  # a generator that nobody ended: its samples are on the tape since the exit handlers ran
             return
-        self._tape.finish()
-        seal(self._folder, finished=outcome == FINISHED)
+        self._tape.finish(sync=False)  # the files that are made of it are synced before it goes
+        try:
+            seal(self._folder, finished=outcome == FINISHED, sync=self._sync)
+        except BaseException:
+            if self._sync:
+                with contextlib.suppress(OSError):  # the first error is the one to report
+                    self._tape.finish()
+            raise
         self._tape.take_away()
         self._stop(outcome)
 
@@ -218,6 +237,13 @@ class DiskEpisodeWriter(EpisodeWriter):
         return (
             f"<{type(self).__name__} {os.fspath(self.path)}, {state}, signals: {', '.join(self._recorders) or 'none'}>"
         )
+
+
+def _sync_names(folder: EpisodeFolder) -> None:
+    """Make durable what the first sync of a tape needs besides the tape: the way to it."""
+    disk.sync_file(folder.meta)
+    for one in (folder.path, *sealing.above(folder.path)):
+        disk.sync_folder(one)
 
 
 @lru_cache(maxsize=1)

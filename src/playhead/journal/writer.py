@@ -51,6 +51,7 @@ class JournalWriter:
     Args:
         folder: The journal.
         segment_bytes: The size at which a new segment begins; a larger record has one to itself.
+        named: False if the caller syncs the name of the folder.
 
     Raises:
         StoreLocked: Another writer holds the journal.
@@ -68,8 +69,9 @@ class JournalWriter:
     _unsynced: list[disk.Appender]
     _is_named: bool  # the names of all segments are on the medium
 
-    def __init__(self, folder: disk.StrPath, *, segment_bytes: int = SEGMENT_BYTES) -> None:
+    def __init__(self, folder: disk.StrPath, *, segment_bytes: int = SEGMENT_BYTES, named: bool = True) -> None:
         self.folder = Path(folder)
+        self._makes_durable = named
         self.cut: Damage | None = None
         self._segment_bytes = segment_bytes
         self._is_ready = True  # neither closed nor left by an exception in the middle of an append
@@ -85,7 +87,7 @@ class JournalWriter:
 
     def _take_lock(self) -> disk.Appender:
         for _ in range(_TRIES):
-            disk.make_folders(self.folder)
+            disk.make_folders(self.folder, durable=self._makes_durable)
             try:
                 lock = disk.Appender(self.folder / LOCK_FILE)
             except FileNotFoundError:  # whoever wrote it took it away just now

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,6 +83,18 @@ class EpisodeFolder:
         """Name the index of a video."""
         return self.path / f"{signal}{_FRAMES}"
 
+    def owned(self, signal: str, *, is_video: bool) -> str:
+        """Name the file of a signal that says whose the signal is, without its folder."""
+        return f"{signal}{_FRAMES if is_video else _VECTOR}"
+
+    def files(self) -> dict[str, tuple[str, bool]]:
+        """List the files of signals, also of halves of a video: the signal of each, and whether it is a video."""
+        return _signals_of(sorted(os.listdir(self.root)))
+
+    def signals_of(self, names: Iterable[str]) -> dict[str, str]:
+        """Name the signal of each file that belongs to one."""
+        return {name: signal for name, (signal, _) in _signals_of(names).items()}
+
     def signals(self) -> dict[str, bool]:
         """List the signals that have files, and whether each is a video.
 
@@ -100,6 +112,16 @@ class EpisodeFolder:
             if name.endswith(_VECTOR) and not name.endswith(_FRAMES) and name[0] != "."
         ]
         return dict.fromkeys(vectors, False) | dict.fromkeys(videos, True)
+
+
+def _signals_of(names: Iterable[str]) -> dict[str, tuple[str, bool]]:
+    found = {}
+    for name in names:
+        for suffix, is_video in ((_FRAMES, True), (_VIDEO, True), (_VECTOR, False)):
+            if name.endswith(suffix) and name[0] != ".":
+                found[name] = name.removesuffix(suffix), is_video
+                break
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,13 @@
 """The Parquet file of one signal: `timestamp` and `value`, a row a sample.
 
-Pages carry checksums. Beyond them the file's metadata says, under `playhead.signal`, what the values are and the CRC-32
-of all stamps and of all values as they come out again, so that a flipped bit anywhere in the file is noticed: also in
-the footer, which no page checksum covers. Files of other programs lack it, and are read with what checks they have.
+Pages carry checksums. Beyond them the file's metadata says, under `playhead.signal`, what the values are, whose file it
+is, and the CRC-32 of all stamps and of all values as they come out again, so that a flipped bit anywhere in the file is
+noticed: also in the footer, which no page checksum covers. `playhead.signal.crc32` is the checksum of that text. Files
+of other programs lack both, and are read with what checks they have.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -18,17 +18,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from playhead import disk, strictjson
+from playhead import disk
 from playhead.errors import Damaged
+from playhead.lanes.vectors import about
+from playhead.lanes.vectors.about import About
 from playhead.lanes.vectors.kind import TEXT, Kind
 from playhead.lanes.vectors.recorder import Samples, unpack
-from playhead.tape import Declaration, Sealer
+from playhead.owner import Fields
+from playhead.tape import Declaration, Sealed, Sealer
 
 CHUNK_ROWS = 10_000
 _MOST_ITEMS = 1 << 24  # numbers in a row group: offsets of lists have 31 bits
-_KEY = b"playhead.signal"
-_VERSION = 1
 _REMEDY = "Restore it from a copy"
+_UNREADABLE = (pa.ArrowException, OSError, ValueError, KeyError, TypeError, OverflowError, MemoryError)
 
 
 class VectorSealer(Sealer):
@@ -39,6 +41,8 @@ class VectorSealer(Sealer):
         path: The file.
         chunk_rows: Rows in a row group.
         keep_empty: Whether a signal without a sample has a file.
+        owner: Whose file it is.
+        durable: False if the caller syncs the file, together with others.
     """
 
     def __init__(
@@ -48,8 +52,13 @@ class VectorSealer(Sealer):
         chunk_rows: int = CHUNK_ROWS,
         *,
         keep_empty: bool = True,
+        owner: Fields | None = None,
+        durable: bool = True,
     ) -> None:
+        super().__init__()
         self._keep_empty = keep_empty
+        self._owner = owner
+        self._durable = durable
         self._kind = Kind("<i8") if declaration is None else Kind.from_json(declaration.facts)
         self._rows = max(1, min(chunk_rows, _MOST_ITEMS // max(1, self._kind.items)))
         self._waiting: list[Samples] = []
@@ -101,17 +110,12 @@ class VectorSealer(Sealer):
         if not self._count and not self._keep_empty:
             self.discard()
             return
-        about = {
-            "version": _VERSION,
-            **self._kind.to_json(),
-            "count": self._count,
-            "rows": self._rows,
-            "stamps_crc": self._stamps_crc,
-            "values_crc": self._values_crc,
-        }
-        self._writer.add_key_value_metadata({_KEY.decode(): strictjson.encode(about).decode()})
+        said = About(self._kind, self._count, self._rows, self._stamps_crc, self._values_crc, self._owner)
+        self._writer.add_key_value_metadata(said.metadata())
         self._writer.close()
-        self._draft.commit(named=False)
+        if self._owner is not None:
+            self.sealed.append(Sealed.of(self._draft))
+        self._draft.commit(durable=self._durable, named=False)
 
     def discard(self) -> None:
         """Remove what was written so far."""
@@ -158,29 +162,33 @@ class ParquetSamples:
 
     def __init__(self, path: disk.StrPath, timeline: str | None = None) -> None:
         self.path = Path(path)
-        os.close(disk.open_to_read(path))  # Arrow waits for a pipe, and no signal reaches it
+        # Arrow gets an open file: it would wait for a pipe, and takes no path that is not UTF-8.
+        file = disk.OpenFile(path)
         try:
-            self._file = pq.ParquetFile(self.path, page_checksum_verification=True)
+            self._file = pq.ParquetFile(file, page_checksum_verification=True)
             names = self._file.schema_arrow.names
-            about = (self._file.metadata.metadata or {}).get(_KEY)
-            self._about = None if about is None else strictjson.decode(about)
-            self._kind = None if self._about is None else Kind.from_json(self._about)
-        except FileNotFoundError:
-            raise
-        except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
-            raise Damaged(self.path, "a Parquet file", str(error), _REMEDY) from error
+            metadata = self._file.metadata.metadata or {}
+        except _UNREADABLE as error:
+            raise Damaged(self.path, "a Parquet file", _said(error), _REMEDY) from error
+        self._about = about.read(self.path, metadata)
+        self._kind = None if self._about is None else self._about.kind
         self.clock = choose_clock(self.path, names, "timestamp", timeline)
         if "value" not in names:
             raise Damaged(self.path, "a field 'value'", f"the fields {', '.join(names)}")
         self.count: int = self._file.metadata.num_rows
         self.clocks = tuple(name for name in names if name != "value")
-        if self._about is not None and self._about.get("count") != self.count:
-            raise Damaged(self.path, f"{self._about.get('count')} samples", f"{self.count}", _REMEDY)
+        if self._about is not None and self._about.count != self.count:
+            raise Damaged(self.path, f"{self._about.count} samples", f"{self.count}", _REMEDY)
 
     @property
     def kind(self) -> Kind | None:
         """What the values are; None where the file does not say."""
         return self._kind
+
+    @property
+    def owner(self) -> Fields | None:
+        """Whose file it is; None if the file does not say."""
+        return None if self._about is None else self._about.owner
 
     def stamps(self) -> NDArray[np.int64]:
         """Read the stamps.
@@ -193,7 +201,7 @@ class ParquetSamples:
             raise Damaged(self.path, "a stamp of 64 bits in each row", f"{column.type}, {column.null_count} missing")
         stamps = np.asarray(column.to_numpy(), np.int64)
         if self._about is not None and self.clock == "timestamp":
-            self._compare("stamps_crc", crc32(_bytes(stamps)))
+            self._compare(self._about.stamps_crc, crc32(_bytes(stamps)))
         if (stamps[1:] <= stamps[:-1]).any():
             raise Damaged(self.path, "stamps that strictly increase", "some that do not", _REMEDY)
         return stamps
@@ -207,15 +215,15 @@ class ParquetSamples:
         column = self._read("value")
         if column.null_count:
             raise Damaged(self.path, "a value in each row", f"{column.null_count} missing")
-        if self._kind is None:
+        if self._about is None or self._kind is None:
             return _foreign(column)
         if column.type != _arrow_type(self._kind):
             raise Damaged(self.path, f"values of {_arrow_type(self._kind)}", f"{column.type}", _REMEDY)
         if self._kind.dtype == TEXT:
-            self._compare("values_crc", self._text_crc(column))
-            return np.array(column.to_pylist(), object)
+            self._compare(self._about.values_crc, _text_crc(column, self._about.rows))
+            return self._texts(column)
         values = self._numbers(column, self._kind)
-        self._compare("values_crc", crc32(_bytes(values)))
+        self._compare(self._about.values_crc, crc32(_bytes(values)))
         return values
 
     def _numbers(self, column: pa.ChunkedArray, kind: Kind) -> NDArray[Any]:
@@ -230,28 +238,25 @@ class ParquetSamples:
         flat = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0, kind.dtype)
         return np.asarray(flat).reshape(self.count, *(kind.shape or ()))
 
-    def _text_crc(self, column: pa.ChunkedArray) -> int:
-        crc, rows = 0, max(1, int((self._about or {})["rows"]))
-        lengths = np.asarray(_lengths(column), "<u4")
-        text = b"".join(_utf8(chunk) for chunk in column.chunks)
-        at = 0
-        for start in range(0, len(lengths), rows):
-            part = lengths[start : start + rows]
-            end = at + int(part.sum(dtype=np.int64))
-            crc = crc32(text[at:end], crc32(_bytes(part), crc))
-            at = end
-        return crc
+    def _texts(self, column: pa.ChunkedArray) -> NDArray[Any]:
+        try:
+            return np.array(column.to_pylist(), object)
+        except UnicodeDecodeError as error:
+            raise Damaged(self.path, "texts in UTF-8", str(error), _REMEDY) from error
 
-    def _compare(self, name: str, found: int) -> None:
-        expected = (self._about or {}).get(name)
+    def _compare(self, expected: int, found: int) -> None:
         if expected != found:
             raise Damaged(self.path, f"the checksum {expected}", f"{found}", _REMEDY)
 
     def _read(self, name: str) -> pa.ChunkedArray:
         try:
             return self._file.read(columns=[name]).column(0)
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise Damaged(self.path, f"whole pages of {name!r}", str(error), _REMEDY) from error
+        except _UNREADABLE as error:
+            raise Damaged(self.path, f"whole pages of {name!r}", _said(error), _REMEDY) from error
+
+
+def _said(error: Exception) -> str:
+    return str(error) or type(error).__name__
 
 
 def choose_clock(path: Path, names: Iterable[str], ours: str, timeline: str | None) -> str:
@@ -276,6 +281,18 @@ def _is_even(lists: pa.Array, size: int) -> bool:
         return False
     lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
     return bool((lengths == size).all())
+
+
+def _text_crc(column: pa.ChunkedArray, rows: int) -> int:
+    crc = at = 0
+    lengths = np.asarray(_lengths(column), "<u4")
+    text = b"".join(_utf8(chunk) for chunk in column.chunks)
+    for start in range(0, len(lengths), rows):
+        part = lengths[start : start + rows]
+        end = at + int(part.sum(dtype=np.int64))
+        crc = crc32(text[at:end], crc32(_bytes(part), crc))
+        at = end
+    return crc
 
 
 def _lengths(column: pa.ChunkedArray) -> NDArray[Any]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from playhead import disk
 from playhead.lanes.vectors.kind import Kind
 from playhead.lanes.vectors.parquet import ParquetSamples
+from playhead.owner import Fields, Owner
 from playhead.signal.contract import Positions, Signal
 from playhead.signal.memory import frozen
 from playhead.signal.view import take
@@ -25,20 +26,26 @@ class SimpleSignal(Signal[T]):
     Args:
         filepath: The file, of Playhead or of any generation of Positronic.
         timeline: The clock to read, where the file has several.
+        owner: Whose the file must be; None for a file that stands alone.
     """
 
-    def __init__(self, filepath: disk.StrPath, timeline: str | None = None) -> None:
+    def __init__(self, filepath: disk.StrPath, timeline: str | None = None, *, owner: Owner | None = None) -> None:
         self.filepath = Path(filepath)
         self._timeline = timeline
+        self._owner = owner
         self._turn = threading.Lock()
         self._file: ParquetSamples | None = None
         self._stamps: NDArray[np.int64] | None = None
         self._values: NDArray[Any] | None = None
 
     def _opened(self) -> ParquetSamples:
-        if self._file is None:
-            self._file = ParquetSamples(self.filepath, self._timeline)
-        return self._file
+        file = self._file
+        if file is None:
+            file = ParquetSamples(self.filepath, self._timeline)
+            if self._owner is not None:
+                self._owner.check(self.filepath, file.owner)
+            self._file = file
+        return file
 
     @property
     def timestamps(self) -> NDArray[np.int64]:
@@ -79,13 +86,26 @@ class SimpleSignal(Signal[T]):
             return self._opened().clocks
 
     @property
+    def owner(self) -> Fields | None:
+        """Whose the file says it is; None if it stands alone, or was written before files said so."""
+        with self._turn:
+            return self._opened().owner
+
+    @property
     def kind(self) -> Kind | None:
         """What its values are, known without reading them; None where the file, of another program, does not say."""
         with self._turn:
             return self._opened().kind
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.filepath, self._timeline)
+        return _again, (type(self), self.filepath, self._timeline, self._owner)
 
     def _description(self) -> str:
         return f"{self.filepath.name!r}, {super()._description()}"
+
+
+def _again(
+    kind: type[SimpleSignal[Any]], filepath: Path, timeline: str | None, owner: Owner | None
+) -> SimpleSignal[Any]:
+    """Open a signal in another process."""
+    return kind(filepath, timeline, owner=owner)

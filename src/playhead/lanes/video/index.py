@@ -23,6 +23,7 @@ from playhead.errors import Damaged, StoreTooNew
 from playhead.lanes.video.encoder import Loss
 from playhead.lanes.video.encoding import Encoding
 from playhead.lanes.video.pictures import Shape
+from playhead.owner import Fields
 
 VERSION = 1
 STAMPS = "ts_ns"
@@ -111,21 +112,26 @@ class FrameIndex:
     Attributes:
         stamps: The time of each frame.
         facts: What it says of the video; None where another program wrote it.
+        owner: Whose it is; None if the index does not say.
     """
 
     stamps: NDArray[np.int64]
     facts: Facts | None
+    owner: Fields | None = None
 
 
-def write(draft: disk.Draft, stamps: NDArray[np.int64], facts: Facts | None) -> None:
+def write(draft: disk.Draft, stamps: NDArray[np.int64], facts: Facts | None, owner: Fields | None = None) -> None:
     """Write an index; the caller commits it.
 
     Args:
         draft: The new file.
         stamps: The time of each frame.
         facts: What to say of the video; None where there is none.
+        owner: Whose it is.
     """
     about: dict[str, Any] = {"version": VERSION, "rows": len(stamps), "stamps": zlib.crc32(_bytes(stamps))}
+    if owner is not None:
+        about["owner"] = dict(owner)
     if facts is not None:
         about |= facts.to_json()
     text = strictjson.encode(about)
@@ -167,7 +173,7 @@ def read(path: Path) -> FrameIndex:
     if (about["rows"], about["stamps"]) != (len(stamps), found_check):
         expected = f"{about['rows']} times with checksum {about['stamps']:08x}"
         raise Damaged(path, expected, f"{len(stamps)} with {found_check:08x}")
-    return FrameIndex(stamps, Facts.from_json(about) if "video" in about else None)
+    return FrameIndex(stamps, Facts.from_json(about) if "video" in about else None, about.get("owner"))
 
 
 def _stamps_among(names: list[str]) -> str | None:

@@ -19,6 +19,7 @@ from playhead.lanes.video.cursor import Cursor
 from playhead.lanes.video.packets import Packets, foreign_packets, our_packets
 from playhead.lanes.video.pictures import Colour, Pictures, Shape, dtype_of, pictures_of
 from playhead.lanes.video.pyav import av
+from playhead.owner import Fields, Owner
 from playhead.signal import Positions, Signal
 
 
@@ -58,6 +59,7 @@ class VideoSignal(Signal[NDArray[np.uint8]]):
         video_path: The MP4.
         frames_index_path: The index of frames.
         seek_threshold: Not needed any more: whether to seek is decided by where the keyframes are.
+        owner: Whose the files must be; None for files that stand alone.
     """
 
     _BLOCK = 16
@@ -67,30 +69,41 @@ class VideoSignal(Signal[NDArray[np.uint8]]):
         video_path: disk.StrPath,
         frames_index_path: disk.StrPath,
         seek_threshold: int | None = None,  # noqa: ARG002
+        *,
+        owner: Owner | None = None,
     ) -> None:
+        self._owner = owner
         self.video_path = Path(video_path)
         self.frames_index_path = Path(frames_index_path)
         self._loaded_index: index.FrameIndex | None = None
         self._loaded_video: _Video | None = None
 
-    def __reduce__(self) -> tuple[type[VideoSignal], tuple[Path, Path]]:
-        return type(self), (self.video_path, self.frames_index_path)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.video_path, self.frames_index_path, self._owner)
 
     @property
     def _index(self) -> index.FrameIndex:
         if self._loaded_index is None:
             try:
-                self._loaded_index = index.read(self.frames_index_path)
+                found = index.read(self.frames_index_path)
             except FileNotFoundError:
                 if not self.video_path.exists():
                     raise
                 raise Damaged(self.frames_index_path, f"the index of {self.video_path.name}", "no file") from None
+            if self._owner is not None:
+                self._owner.check(self.frames_index_path, found.owner)
+            self._loaded_index = found
         return self._loaded_index
 
     @property
     def timestamps(self) -> NDArray[np.int64]:
         """The time of each frame in nanoseconds."""
         return self._index.stamps
+
+    @property
+    def owner(self) -> Fields | None:
+        """Whose the index says it is; None if it stands alone, or was written before files said so."""
+        return self._index.owner
 
     @property
     def loss(self) -> Loss | None:
@@ -192,6 +205,11 @@ class VideoSignal(Signal[NDArray[np.uint8]]):
             return f"{width}×{height} {self.codec}, {super()._description()}"
         except (Damaged, OSError) as error:
             return str(error)
+
+
+def _again(kind: type[VideoSignal], video: Path, frames_index: Path, owner: Owner | None) -> VideoSignal:
+    """Open a video in another process."""
+    return kind(video, frames_index, owner=owner)
 
 
 def _identity(path: Path) -> tuple[int, ...] | None:

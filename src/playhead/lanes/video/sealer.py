@@ -18,7 +18,8 @@ from playhead.lanes.video.encoder import Loss, Packet
 from playhead.lanes.video.encoding import Encoding
 from playhead.lanes.video.pictures import Shape
 from playhead.lanes.video.pyav import av
-from playhead.tape import Declaration, Sealer
+from playhead.owner import Fields
+from playhead.tape import Declaration, Sealed, Sealer
 
 ELEMENTARY = {"h264": "h264", "hevc": "hevc"}
 SETUP_BOX = {"h264": b"avcC", "hevc": b"hvcC"}
@@ -35,9 +36,22 @@ class VideoSealer(Sealer):
         declaration: What the tape says of the signal.
         video_path: The MP4.
         frames_index_path: The index.
+        owner: Whose files they are.
+        durable: False if the caller syncs the files, together with others.
     """
 
-    def __init__(self, declaration: Declaration, video_path: disk.StrPath, frames_index_path: disk.StrPath) -> None:
+    def __init__(
+        self,
+        declaration: Declaration,
+        video_path: disk.StrPath,
+        frames_index_path: disk.StrPath,
+        *,
+        owner: Fields | None = None,
+        durable: bool = True,
+    ) -> None:
+        super().__init__()
+        self._owner = owner
+        self._durable = durable
         self._encoding = Encoding.from_facts(declaration.facts)
         self._video_path = Path(video_path)
         self._index_path = Path(frames_index_path)
@@ -77,10 +91,12 @@ class VideoSealer(Sealer):
             facts = index.Facts(self._encoding, self._shape, loss, video)
         draft = disk.Draft(self._index_path)
         try:
-            index.write(draft, np.array(self._stamps, np.int64), facts)
-            if self._movie is not None:
-                self._movie.draft.commit(named=False)
-            draft.commit(named=False)
+            index.write(draft, np.array(self._stamps, np.int64), facts, self._owner)
+            drafts = [draft] if self._movie is None else [self._movie.draft, draft]
+            if self._owner is not None:
+                self.sealed += map(Sealed.of, drafts)
+            for one in drafts:
+                one.commit(durable=self._durable, named=False)
         except BaseException:
             draft.discard()
             raise

@@ -104,7 +104,7 @@ class Opened:
         if listed is None:
             raise NotFound(f"no episode {address.id!r} in the dataset {name!r}")
         root = self._home.layout.dataset(name)
-        folder = root.episode(listed.number)
+        folder = root.episode(episode_index.locate(self._home, name, address.id, listed.number))
         if not folder.path.is_dir():
             raise NotFound(f"the episode {address} was removed")
         if folder.is_unfinished():
