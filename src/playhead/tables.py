@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,11 @@ class Tables(Mapping[str, "Table"]):
 
         if name not in self:
             raise NotFound.among("table", name, self, hint="Make one by store.tables.build(name, source)")
-        return Table.open(self.path(name), **options)
+        table = Table.open(self.path(name), **options)
+        if (said := table.renamed_from) is not None:
+            advice = f"playhead repair --store {self._layout.root}"
+            warnings.warn(f"the table {name!r} was made as {said!r} and renamed by hand: {advice}", stacklevel=2)
+        return table
 
     def build(self, name: str, source: Any, **options: Any) -> Table:
         """Make a table in the store; see `playhead.table.building.build` for sources and options.

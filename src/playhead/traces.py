@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from playhead import disk, filesystem, tape, wording
-from playhead.errors import Damaged, Exists, NotFound, StoreLocked, StoreTooNew
+from playhead.errors import Damaged, Exists, Misplaced, NotFound, StoreLocked, StoreTooNew
 from playhead.home import Home
+from playhead.lanes.keyframes import whose
 from playhead.lanes.keyframes.retention import Retention
 from playhead.lanes.keyframes.sealed import Sealed
 from playhead.layout import TraceFolder, tape_beside
 from playhead.ref import TraceRef
-from playhead.trace import Trace, TraceWriter
+from playhead.trace import Trace, TraceWriter, forms
 from playhead.trace.forms import Which
 from playhead.trace.identity import Step
 from playhead.trace.seeking import CACHE_BYTES
@@ -122,6 +123,7 @@ def glance(file: Path, which: Which = _ONLY) -> Glance:
     if file.suffix == ".trace" and not folder.is_dir():
         sealed = Sealed(file)
         with contextlib.closing(sealed):
+            whose.check(file, sealed.facts)
             best, error = sealed.marks.last, None
             if best is not None:
                 block = sealed.block(bisect_right(sealed.block_starts, best) - 1)
@@ -235,6 +237,37 @@ def verify_file(file: Path, which: Which = _ONLY) -> Iterator[Damaged]:
             return
 
 
+def facts_of(file: Path, *, cheaply: bool = False) -> Mapping[str, Any] | None:
+    """Give what a trace says of itself; None where there is nothing yet, or it cannot be had cheaply.
+
+    Raises:
+        Misplaced: It is another trace than its name says.
+        Damaged: It cannot be read.
+    """
+    try:
+        if file.suffix == ".trace" and not tape_beside(file).is_dir():
+            with contextlib.closing(Sealed(file)) as sealed:
+                whose.check(file, sealed.facts)
+                return sealed.facts
+        if cheaply:
+            return None
+        with contextlib.closing(forms.load(file)) as contents:
+            return contents.facts
+    except NotFound:
+        return None  # purged, or it has just begun
+
+
+def sign_again(file: Path) -> None:
+    """Let a trace that was renamed by hand say its new name.
+
+    Raises:
+        StoreLocked: Somebody records it.
+    """
+    recover_file(file)
+    with contextlib.closing(forms.load(file)) as contents:
+        forms.write(file, contents)
+
+
 def _wrong(file: Path, which: Which) -> Iterator[Damaged]:
     remedy = "Restore it from a copy"
     try:
@@ -246,6 +279,8 @@ def _wrong(file: Path, which: Which) -> Iterator[Damaged]:
                     yield Damaged(file, problem.expected, problem.found, problem.remedy or remedy)
             for first in range(0, len(trace), _AT_ONCE):
                 trace.contents.packed_inputs(first, min(first + _AT_ONCE, len(trace)))
+    except Misplaced as problem:
+        yield problem
     except Damaged as problem:
         yield Damaged(file, problem.expected, problem.found, problem.remedy or remedy)
     except StoreTooNew as problem:

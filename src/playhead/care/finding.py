@@ -19,6 +19,7 @@ TABLE = "table"  # write the manifest of a table as its database says
 VIEW = "view"  # write the file through which other programs see the parts of a reel anew
 VERSIONS = "versions"  # write what says which versions of an artifact there are as the versions say
 FILES = "files"  # a folder of a version: again, from its manifest and the pool
+SIGN = "sign"  # let what was renamed by hand say its new name
 BLOB = "blob"  # a content of the pool: out of the way, and again from a copy that is whole
 
 REPAIR = "playhead repair"

@@ -26,7 +26,7 @@ from playhead.lanes.files import sharing
 from playhead.lanes.files.manifest import Manifest
 from playhead.lanes.files.pool import Pool, is_whole
 from playhead.lanes.files.versions import Metadata
-from playhead.layout import ArtifactFolder, Layout, ReelFiles, RunFolder, TableFolder
+from playhead.layout import TABLES, ArtifactFolder, Layout, ReelFiles, RunFolder, TableFolder
 
 _NOTE = "note.jsonl"
 _HIDDEN_FRAMES = ".frames.parquet"
@@ -72,7 +72,7 @@ class Repair:
         Yields:
             What was done about each; nothing for what is harmless.
         """
-        wrong = [finding for finding in found if not finding.is_harmless]
+        wrong = [finding for finding in found if not finding.is_harmless or finding.cure == findings.SIGN]
         last = [finding for finding in wrong if finding.cure == findings.REBUILD]
         seen: set[tuple[str, Path]] = set()
         for finding in wrong:
@@ -93,6 +93,7 @@ class Repair:
             findings.VERSIONS: self._write_versions,
             findings.FILES: self._write_files,
             findings.BLOB: self._restore_content,
+            findings.SIGN: self._sign,
         }
         if finding.cure not in cures:
             return Deed(finding.path, left=finding.mend or "nothing here says the same; restore it from a copy")
@@ -209,6 +210,18 @@ class Repair:
         self._quarantine(finding.path, finding, copy=True)
         write_manifest(folder, state, index)
         return "written anew from metadata.db"
+
+    def _sign(self, finding: Finding) -> str:
+        """Let a trace or a table say the name that somebody gave it."""
+        if self.layout.relative(finding.path).split("/")[0] == TABLES:
+            from playhead.table import writing
+
+            writing.sign_again(finding.path)
+        else:
+            from playhead import traces
+
+            traces.sign_again(finding.path)
+        return "it says its new name"
 
     # -- artifacts ----------------------------------------------------------------------------------------------------
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from functools import partial
 
-from playhead.care.finding import DAMAGE, NOTE, TABLE, Finding, Thing, of_damage
+from playhead.care.finding import DAMAGE, NOTE, SIGN, TABLE, Finding, Thing, of_damage
 from playhead.care.ground import Ground
-from playhead.errors import Damaged, NotFound, WrongType
+from playhead.catalog.tables import TableIndex
+from playhead.errors import Damaged, Misplaced, NotFound, WrongType
 from playhead.layout import TableFolder
-from playhead.table import opening, verifying
+from playhead.table import opening, verifying, writing
 
 LANE = "tables"
 
@@ -32,9 +34,26 @@ def check(ground: Ground, folder: TableFolder, full: bool) -> Iterator[Finding]:
     except Damaged as error:
         yield of_damage(LANE, error, *_cure(ground, folder, error.path, error.remedy))
         return
+    yield from _whose(ground, folder)
     for one in found:
         mend, cure = _cure(ground, folder, str(one.path), one.remedy)
         yield Finding(NOTE if one.is_harmless else DAMAGE, LANE, one.path, one.expected, one.found, mend, cure)
+
+
+def _whose(ground: Ground, folder: TableFolder) -> Iterator[Finding]:
+    """See that a table says the name of its folder; readers refuse one whose name another folder has."""
+    state = TableIndex(folder.database).state()
+    if state is None:
+        return  # another program made it, which is noted
+    if not state.owner:
+        yield Finding(NOTE, LANE, folder.path, "a table that says which it is", "nothing: an earlier version made it")
+        return
+    with contextlib.suppress(Misplaced):  # found already
+        said = opening.renamed(folder, state)
+        if said is not None or writing.NAME not in state.owner:
+            found = "none: it was made outside of the store" if said is None else f"{said!r}: it was renamed by hand"
+            mend = ground.command("repair")
+            yield Finding(NOTE, LANE, folder.path, f"a table that says its name, {folder.name!r}", found, mend, SIGN)
 
 
 def _quickly(folder: TableFolder) -> list[verifying.Finding]:

@@ -36,16 +36,14 @@ from playhead.layout.store import (
     RECORDING,
     REPLAY,
     RUNS,
-    TABLES,
-    TRACES,
     TRASH,
     Layout,
     dataset_of,
     locate,
     store_around,
 )
-from playhead.layout.tables import STEPS, TableFolder
-from playhead.layout.traces import TRACE_FORMS, TraceFolder, check_trace_name, tape_beside
+from playhead.layout.tables import STEPS, TABLES, TableFolder
+from playhead.layout.traces import TRACE_FORMS, TRACES, TraceFolder, check_trace_name, tape_beside, trace_owner
 
 __all__ = [
     "ARTIFACTS",
@@ -99,5 +97,6 @@ __all__ = [
     "store_around",
     "suits_windows",
     "tape_beside",
+    "trace_owner",
     "windows_problems",
 ]

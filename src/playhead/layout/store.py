@@ -24,8 +24,8 @@ from playhead.layout.names import (
 )
 from playhead.layout.reels import ReplayFolder
 from playhead.layout.runs import RunFolder
-from playhead.layout.tables import TableFolder
-from playhead.layout.traces import TraceFolder
+from playhead.layout.tables import TABLES, TableFolder
+from playhead.layout.traces import TRACES, TraceFolder
 
 RECORDING = ".recording"
 TRASH = ".trash"
@@ -34,9 +34,7 @@ QUARANTINE = ".quarantine"
 RUNS = "runs"
 EPISODES = "episodes"
 REPLAY = "replay"
-TABLES = "tables"
 ARTIFACTS = "artifacts"
-TRACES = "traces"
 
 
 @dataclass(frozen=True, slots=True)

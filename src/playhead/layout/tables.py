@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from playhead.errors import Damaged
+from playhead.layout.names import MARKER, folder_name, name_of_folder
 
+TABLES = "tables"
 STEPS = "steps.npy"
 _SHARD, _FOREIGN_SHARD = re.compile(r"shards/steps_[0-9]{5,9}\.npy"), re.compile(r"steps-[0-9]{5,6}\.npy")
 
 
 @dataclass(frozen=True, slots=True)
 class TableFolder:
-    """The files of one training table."""
+    """The files of one training table.
+
+    Attributes:
+        path: The folder.
+        final: Where it will be, while it is made elsewhere.
+    """
 
     path: Path
+    final: Path | None = None
+
+    @property
+    def name(self) -> str | None:
+        """The name that it has in a store; None outside of one."""
+        here = Path(os.path.abspath(self.final or self.path))
+        if here.parent.name != TABLES or not (here.parent.parent / MARKER).is_file():
+            return None
+        return name_of_folder(here.name)
+
+    def sibling(self, name: str) -> TableFolder:
+        """Name the folder of another table of the store."""
+        return TableFolder(self.path.parent / folder_name(name))
 
     @property
     def database(self) -> Path:

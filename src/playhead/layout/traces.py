@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from playhead.errors import BadName
-from playhead.layout.names import UNSAFE, WINDOWS_NAMES, check_label
+from playhead.layout.names import MARKER, UNSAFE, WINDOWS_NAMES, check_label
 
+TRACES = "traces"
 TRACE_FORMS = ("trace", "json", "json.gz")
 _TAPE = re.compile(r"\.(.+)\.recording")
 _TRACE = re.compile(r"(.+?)\.(trace|json|json\.gz)")
@@ -35,6 +36,16 @@ def check_trace_name(name: str) -> str:
     if _TRACE.fullmatch(name):
         raise BadName(f"{name!r} cannot be the name of a trace: its file gets such an ending from form=")
     return name
+
+
+def trace_owner(path: Path) -> dict[str, str] | None:
+    """Say whose a trace is that lies at a path of a store; None outside of one."""
+    here = Path(os.path.abspath(path))
+    folder = here.parent.parent
+    match = _TRACE.fullmatch(here.name)
+    if folder.name != TRACES or match is None or not (folder.parent / MARKER).is_file():
+        return None
+    return {"run": here.parent.name, "trace": match[1]}
 
 
 @dataclass(frozen=True, slots=True)

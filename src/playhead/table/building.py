@@ -171,6 +171,7 @@ def _grow(folder: TableFolder, source: Any, plan: Plan, more: Mapping[str, Any])
         )
         state = old._opened.state
         with TableWriter(beside, wide, known_of(old), shard_bytes=state.shard_bytes, built=state.built) as writer:
+            writer.state = replace(writer.state, owner=state.owner, created=state.created)  # it is the same table
             for rows, runs in TableItem(old).blocks(wide):
                 writer.add(rows, runs)
             skipped = fill(writer, plan, **more)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead import strictjson
+from playhead import owner, strictjson
 from playhead.catalog.tables import Part, State, TableIndex
-from playhead.errors import Damaged, NotFound, WrongType
+from playhead.errors import BadName, Damaged, Misplaced, NotFound, WrongType
 from playhead.lanes.rows import loading, memory, npy
 from playhead.lanes.rows.held import OneArray, Rows, Shards
-from playhead.layout import STEPS, TableFolder
-from playhead.table.writing import manifest_of
+from playhead.layout import STEPS, TableFolder, check_name
+from playhead.table.writing import NAME, manifest_of
 
 SHARE = 0.9  # of the memory that is free, at most
 AGAIN = "Build the table again from its sources, or restore a copy of the whole folder"
@@ -95,9 +95,38 @@ _UNFINISHED = "A build that was stopped leaves this: build it again; if it was w
 
 
 def _ours(folder: TableFolder, index: TableIndex, state: State, checksums: list[NDArray[np.uint64]]) -> Opened:
+    renamed(folder, state)
     check_manifest(folder, state, checksums)
     parts = zip(state.parts, checksums, strict=True)
     return Opened(folder, index, state, tuple(source_of(folder, state, part, sums) for part, sums in parts), True)
+
+
+def renamed(folder: TableFolder, state: State) -> str | None:
+    """See that a table of a store is the one that the name of its folder says.
+
+    Returns:
+        The name that it says, where its folder was renamed; nothing where it says none, or lies outside of a store.
+
+    Raises:
+        Misplaced: The table of the name that it says is there too: two were swapped, or one was copied.
+    """
+    name, said = folder.name, state.owner.get(NAME)
+    if name is None or said is None or name == said:
+        return None
+    if not isinstance(said, str) or not _is_free(folder, said):
+        raise Misplaced(folder.path, owner.spelled({NAME: name}), owner.spelled({NAME: said}), _BACK)
+    return said
+
+
+_BACK = "Put the folders back under their own names. To copy a table, use Table.merge([table], new_folder)"
+
+
+def _is_free(folder: TableFolder, name: str) -> bool:
+    """Tell whether the name is free, so that the table may have been renamed by hand."""
+    try:
+        return not folder.sibling(check_name(name, "name of a table")).path.exists()
+    except BadName:
+        return False
 
 
 def source_of(
@@ -143,8 +172,8 @@ def check_manifest(folder: TableFolder, state: State, checksums: list[NDArray[np
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise Damaged(folder.manifest, "the manifest of a table", str(error), _REMOVE) from error
     if commit == state.commit:
-        due = manifest_of(state, checksums)
-        is_right = all(said.get(name) == due[name] for name in due if name != "built")
+        due = {name: value for name, value in manifest_of(state, checksums).items() if name != "built"}
+        is_right = all(said.get(name) == due[name] for name in due if name in said or name not in _LATER)
     else:
         is_right = commit < state.commit and rows <= state.rows and runs <= state.runs and dtype == state.dtype
     if not is_right:
@@ -153,6 +182,7 @@ def check_manifest(folder: TableFolder, state: State, checksums: list[NDArray[np
     return commit
 
 
+_LATER = ("num_steps", "num_runs", "created", owner.FIELD)  # which earlier versions did not write
 _OTHER = "One of the two is of another table: if steps.npy and metadata.db are right, remove manifest.json"
 _REMOVE = "metadata.db says the same: remove this file, and the next append writes it again"
 

@@ -41,7 +41,7 @@ def new_folder(out: Path, *, overwrite: bool = False) -> Iterator[TableFolder]:
         hidden = disk.temporary_beside(out)
         disk.make_folder(hidden)
         try:
-            yield TableFolder(hidden)
+            yield TableFolder(hidden, out)
             _place(hidden, out, is_there=is_there)
         except BaseException:
             # The first error is the one to report; what stays is collected later.

@@ -150,6 +150,11 @@ class Table:
         return TableRuns(self._opened.index.runs, self._opened.state.runs, self._spans)
 
     @property
+    def renamed_from(self) -> str | None:
+        """The name that it was made under, where its folder in a store was renamed by hand."""
+        return opening.renamed(self._opened.folder, self._opened.state) if self._opened.is_ours else None
+
+    @property
     def built(self) -> dict[str, Any]:
         """How the rows were made: the source, the columns, what was left out and what was skipped."""
         return dict(self._opened.state.built)

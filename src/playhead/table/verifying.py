@@ -87,6 +87,10 @@ def _in_database(index: TableIndex) -> Iterator[Finding]:
 def _of_ours(
     folder: TableFolder, state: State, checksums: list[NDArray[np.uint64]], progress: bool | None
 ) -> Iterator[Finding]:
+    try:
+        opening.renamed(folder, state)
+    except Damaged as error:
+        yield _of(error)
     yield from _of_manifest(folder, state, checksums)
     runs, first = TableIndex(folder.database).runs.spans(before=state.runs), 0
     dtype = npy.of_description(state.dtype)

@@ -10,21 +10,25 @@ import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead import disk, strictjson
+from playhead import clock, disk, strictjson
 from playhead.catalog.tables import PLACE, VERSION, End, Part, State, TableIndex
 from playhead.errors import Closed, Exists, Forked, NotFound, StoreLocked, WrongShape, WrongType
 from playhead.lanes.rows import npy
 from playhead.lanes.rows.loading import BLOCK_BYTES
 from playhead.lanes.rows.writing import RowsWriter
 from playhead.layout import STEPS, TableFolder
+from playhead.owner import FIELD
 
 RUN, STEP = "run_id", "step_index"
+ID, NAME = "id", "table"  # what the owner of a table says
 
 
 class TableWriter:
@@ -87,7 +91,9 @@ class TableWriter:
     ) -> State:
         if dtype is None:
             raise NotFound(f"no table at {self._folder.path} to add rows to: build one first")
-        return State(0, npy.described(npy.checked(dtype)), BLOCK_BYTES, (), 0, dict(built or {}), shard_bytes)
+        described = npy.described(npy.checked(dtype))
+        owner = owner_of(self._folder)
+        return State(0, described, BLOCK_BYTES, (), 0, dict(built or {}), shard_bytes, owner, clock.now())
 
     def _old_end(self, dtype: np.dtype[Any] | None, shard_bytes: int | None) -> End:
         end = self._index.end()
@@ -258,7 +264,33 @@ def manifest_of(state: State, checksums: Sequence[NDArray[np.uint64]]) -> dict[s
         "block_bytes": state.block_bytes,
         "files": parts,
         "built": state.built,
+        "num_steps": state.rows,  # these three as the programs of the seed write them
+        "num_runs": state.runs,
+        **({} if state.created is None else {"created": datetime.fromtimestamp(state.created, UTC).isoformat()}),
+        **({FIELD: state.owner} if state.owner else {}),
     }
+
+
+def owner_of(folder: TableFolder, known: str | None = None) -> dict[str, str]:
+    """Say which table it is: a random id, and where it lies in a store, its name.
+
+    Args:
+        folder: It.
+        known: The id that it has already.
+    """
+    named = {} if folder.name is None else {NAME: folder.name}
+    return {ID: known or os.urandom(8).hex(), **named}
+
+
+def sign_again(path: Path) -> None:
+    """Let a table that was renamed by hand say its new name.
+
+    Raises:
+        StoreLocked: Somebody adds rows to it.
+    """
+    folder = TableFolder(path)
+    with TableWriter(folder) as writer:
+        writer.state = replace(writer.state, owner=owner_of(folder, writer.state.owner.get(ID)))
 
 
 def write_manifest(folder: TableFolder, state: State, index: TableIndex) -> None:

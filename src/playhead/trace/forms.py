@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from playhead.errors import BadName, NotFound
-from playhead.lanes.keyframes import sealing
+from playhead.lanes.keyframes import sealing, whose
 from playhead.lanes.keyframes.contents import Contents
 from playhead.lanes.keyframes.stored import StoredContents
 from playhead.signal.solo import tape_of
@@ -68,7 +68,9 @@ def load(path: Path, which: Which = _ONLY) -> Contents:
     if tape_of(path).is_dir():  # a recording that goes on has all that was in the file
         with contextlib.suppress(NotFound):
             return taped(path)
-    return formats.read(path, trace=which.trace, variant=which.variant)
+    found = formats.read(path, trace=which.trace, variant=which.variant)
+    whose.check(path, found.facts)
+    return found
 
 
 def refreshed(path: Path, contents: Contents, which: Which = _ONLY) -> Contents:
@@ -102,7 +104,8 @@ def seal(path: Path) -> None:
 
 
 def write(path: Path, contents: Contents) -> None:
-    """Write a trace to a file, whole or not at all."""
+    """Write a trace to a file, whole or not at all; it says whose the file is, wherever the trace came from."""
+    contents.facts = whose.signed(contents.facts, path)
     if of_path(path) == BINARY:
         sealing.write(path, contents)
         return

@@ -14,6 +14,7 @@ import numpy as np
 from playhead import clock, disk, strictjson, tape
 from playhead.errors import Closed, Exists, NotFound, StoreLocked, WrongType
 from playhead.lanes.keyframes import retention as ways
+from playhead.lanes.keyframes import whose
 from playhead.lanes.keyframes.contents import Contents
 from playhead.lanes.keyframes.retention import Retention, Tiered
 from playhead.lanes.keyframes.stored import StoredContents
@@ -69,6 +70,7 @@ class TraceWriter:
             "step": identity.describe(step),
         }
         if before is None:
+            facts = whose.signed(facts, self._target)
             self._begin(TraceTape(self._target, facts, chosen, can_compact=self._form == forms.BINARY))
         else:
             with contextlib.closing(before):
@@ -96,7 +98,7 @@ class TraceWriter:
         is_binary = self._form == forms.BINARY
         new = TraceTape(
             self._target,
-            old | facts,
+            whose.signed(old | facts, self._target),
             kept,
             length=before.length if is_binary else 0,
             least=float(np.nanmin(errors)) if (errors < np.inf).any() else np.inf,

@@ -98,8 +98,38 @@ def test_pieces_that_changed_places(whole: bytes, tmp_path: Path) -> None:
 
 def test_a_later_version_is_told_so(whole: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.trace"
-    path.write_bytes(whole[:8] + (sealed.VERSION + 1).to_bytes(4, "little") + whole[12:])
-    with pytest.raises(StoreTooNew, match="version 2"):
+    later = (sealed.VERSION + 1).to_bytes(4, "little")
+    written = indexed(whole, put("version", sealed.VERSION + 1))
+    for data in (written, whole[:-1] + b"?"):  # one whose index says so, and one whose index nobody here can read
+        path.write_bytes(data[:8] + later + data[12:])
+        with pytest.raises(StoreTooNew, match="version 2"):
+            Trace.open(path)
+
+
+def test_a_flipped_version_is_damage_and_no_later_version(whole: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x.trace"
+    without = indexed(whole, lambda content: content.pop("version"))  # as earlier versions wrote it
+    for data in (whole, without):
+        for bit in range(32):
+            broken = bytearray(data)
+            broken[8 + bit // 8] ^= 1 << bit % 8
+            path.write_bytes(broken)
+            with pytest.raises(Damaged, match="version 1 in its first bytes"):
+                Trace.open(path)
+        path.write_bytes(data)
+        Trace.open(path).close()
+
+
+def test_a_recording_that_lost_its_first_bytes_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.trace"
+    writer = TraceWriter(path)
+    writer.append(1.0)
+    writer.flush()
+    writer._tape.abandon()
+    writer._ended = "abandoned"
+    (segment,) = tape_of(path).glob("*.seg")
+    os.truncate(segment, 100)
+    with pytest.raises(NotFound, match=r"its recording, .*\.x\.trace\.recording, holds no whole beginning"):
         Trace.open(path)
 
 

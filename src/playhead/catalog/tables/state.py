@@ -11,6 +11,7 @@ from playhead import strictjson
 from playhead.errors import StoreTooNew
 
 VERSION = 1
+_MORE = "playhead"  # in `built`
 _SAID = ("commit", "dtype", "block_bytes", "runs", "built", "shard_bytes")
 
 
@@ -34,6 +35,8 @@ class State:
         runs: The id of the next run.
         built: How the rows were made, as JSON.
         shard_bytes: How large a file of rows may grow; None where all are in one.
+        owner: Which table it is: a random `id`, and the name that it has in a store; empty for earlier versions.
+        created: When it was made, in seconds since 1970; None for earlier versions.
     """
 
     commit: int
@@ -43,6 +46,8 @@ class State:
     runs: int
     built: dict[str, Any] = field(default_factory=dict)
     shard_bytes: int | None = None
+    owner: dict[str, Any] = field(default_factory=dict)
+    created: float | None = None
 
     @property
     def rows(self) -> int:
@@ -51,7 +56,12 @@ class State:
 
     def text(self) -> str:
         """Give it as JSON, but for the files, which have a table of their own."""
-        return strictjson.encode({"version": VERSION, **{name: getattr(self, name) for name in _SAID}}).decode()
+        said = {name: getattr(self, name) for name in _SAID}
+        # Among what is free to hold anything: earlier versions refuse a state with names that they do not know.
+        more: dict[str, Any] = {"owner": self.owner} if self.owner else {}
+        more |= {} if self.created is None else {"created": self.created}
+        said["built"] = self.built | ({_MORE: more} if more else {})
+        return strictjson.encode({"version": VERSION, **said}).decode()
 
 
 def understood(path: Path, known: Mapping[str, Any], parts: Sequence[tuple[Any, Any, Any]]) -> State:
@@ -71,14 +81,18 @@ def understood(path: Path, known: Mapping[str, Any], parts: Sequence[tuple[Any, 
         version = said.pop("version")
         if version > VERSION:
             raise StoreTooNew(f"{path} is a table of version {version}; this Playhead knows {VERSION}. Update it")
+        said["built"] = dict(said["built"])
+        more = said["built"].pop(_MORE, {})
+        said |= {"owner": dict(more.get("owner", {})), "created": more.get("created")}
         state = State(parts=tuple(Part(name, rows) for _, name, rows in parts), **said)
-    except (KeyError, TypeError, AttributeError, strictjson.JSONDecodeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, strictjson.JSONDecodeError) as error:
         raise ValueError(f"a state that cannot be read ({type(error).__name__}: {error})") from error
     counts = [state.commit, state.runs, state.block_bytes - 1 if isinstance(state.block_bytes, int) else -1]
     counts += [part.rows for part in state.parts]
     is_sound = all(type(count) is int and count >= 0 for count in counts)
     is_sound = is_sound and all(isinstance(part.name, str) for part in state.parts)
     is_sound = is_sound and isinstance(state.dtype, list) and isinstance(state.built, dict)
+    is_sound = is_sound and (state.created is None or isinstance(state.created, (int, float)))
     is_sound = is_sound and (state.shard_bytes is None or type(state.shard_bytes) is int)
     if not is_sound or [number for number, *_ in parts] != list(range(len(parts))):
         raise ValueError(f"a state that cannot be true: {state}"[:400])

@@ -92,6 +92,7 @@ class SealedWriter:
         """
         content: dict[str, Any] = {
             "facts": strictjson.encode(facts).decode(),
+            "version": VERSION,
             "length": length,
             "marks": marks.pack(length),
             "hashes": np.frombuffer(b"".join(self._hashes), np.uint8),
@@ -146,18 +147,36 @@ class Sealed:
         head, foot = os.pread(self._fd, _HEAD.size, 0), os.pread(self._fd, _FOOT.size, max(0, size - _FOOT.size))
         if len(head) < _HEAD.size or head[: len(_MAGIC)] != _MAGIC:
             raise Damaged(self.path, "a trace", f"another file, which begins with {head[:12]!r}")
-        if (version := _HEAD.unpack(head)[1]) > VERSION:
-            raise StoreTooNew(f"{self.path} is a trace of version {version}; this Playhead knows {VERSION}. Update it")
-        if len(foot) < _FOOT.size or foot[-len(_MAGIC) :] != _MAGIC or version != VERSION:
-            raise Damaged(self.path, "a trace with its index at the end", f"{size:,} bytes that end otherwise", _REMEDY)
-        start, length, hashed, _ = _FOOT.unpack(foot)
+        version = _HEAD.unpack(head)[1]
+        is_whole = len(foot) == _FOOT.size and foot[-len(_MAGIC) :] == _MAGIC
+        start, length, hashed, _ = _FOOT.unpack(foot) if is_whole else (0, 0, b"", b"")
         index = os.pread(self._fd, length, start) if start + length == size - _FOOT.size else b""
-        if tree.digest(index) != hashed:
+        is_ours = is_whole and tree.digest(index) == hashed
+        if version > VERSION and not (is_ours and self._says_version(index)):
+            raise StoreTooNew(f"{self.path} is a trace of version {version}; this Playhead knows {VERSION}. Update it")
+        if not is_whole:
+            raise Damaged(self.path, "a trace with its index at the end", f"{size:,} bytes that end otherwise", _REMEDY)
+        if not is_ours:
             raise Damaged(self.path, "the index of a trace", "other bytes than its hash says", _REMEDY)
+        if version != VERSION:  # no hash covers these bytes; the index is the one that this version wrote
+            due = f"the version {VERSION} in its first bytes, as its index says"
+            raise Damaged(self.path, due, str(version), _REMEDY)
         try:
-            self._take(tree.unpack(zstd.expand_all(index, _LEAST_ROOM + _ROOM * len(index))), start)
+            self._take(self._expanded(index), start)
         except (zstd.Malformed, KeyError, TypeError, ValueError, AttributeError) as error:
             raise Damaged(self.path, "the index of a trace", f"{type(error).__name__}: {error}", _REMEDY) from error
+
+    @staticmethod
+    def _expanded(index: bytes) -> dict[str, Any]:
+        found: dict[str, Any] = tree.unpack(zstd.expand_all(index, _LEAST_ROOM + _ROOM * len(index)))
+        return found
+
+    def _says_version(self, index: bytes) -> bool:
+        """Tell whether an index that has its hash is of this version; version 1 did not always say so."""
+        try:
+            return bool(self._expanded(index).get("version", 1) == VERSION)
+        except (zstd.Malformed, TypeError, ValueError, AttributeError):
+            return False
 
     def _take(self, content: dict[str, Any], end: int) -> None:
         """Take what the index says, and see that it can be."""

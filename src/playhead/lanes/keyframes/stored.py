@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playhead.errors import Damaged, NotFound
-from playhead.lanes.keyframes import blocks
+from playhead.lanes.keyframes import blocks, whose
 from playhead.lanes.keyframes.contents import Contents
 from playhead.lanes.keyframes.inputs import PackedInputs, unpacked
 from playhead.lanes.keyframes.rows import Values
@@ -41,6 +41,8 @@ class StoredContents(Contents):
         self._lock = threading.RLock()
         self._sealed: Sealed | None = None
         self._taped: Taped | None = None
+        self._compared: Sealed | None = None  # what was seen to be of this trace
+        self._compared_facts: dict[str, Any] | None = None
         self._kept: dict[int, PackedInputs] = {}  # of blocks of the file, the last ones that were read
         self._kept_weight = 0
         self._columns: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []  # times and errors of the file
@@ -66,7 +68,7 @@ class StoredContents(Contents):
                 due = f"the {taped.base if taped else 0} steps before those that were recorded last"
                 raise Damaged(self.path, due, f"{base}", _REMEDY)
             if self._sealed is None and (taped is None or not taped.facts):
-                raise NotFound(f"no trace {self.path}: there is neither the file nor a recording of it")
+                raise NotFound(f"no trace {self.path}: {_nothing(taped)}")
             self._taped = taped
             self._combine()
 
@@ -91,6 +93,12 @@ class StoredContents(Contents):
 
     def _combine(self) -> None:
         sealed, taped = self._sealed, self._taped
+        if sealed is not None and sealed is not self._compared:
+            whose.check(self.path, sealed.facts)
+            self._compared = sealed
+        if taped is not None and taped.facts and taped.facts is not self._compared_facts:
+            whose.check(self.path, taped.facts, tape=True)
+            self._compared_facts = taped.facts
         self._new_inputs: list[bytes | None] = []
         self._base = 0 if sealed is None else sealed.length
         parts = list(self._columns)
@@ -177,3 +185,13 @@ class StoredContents(Contents):
                 self._sealed.close()
             if self._taped is not None:
                 self._taped.close()
+
+
+def _nothing(taped: Taped | None) -> str:
+    """Say why there is nothing to read."""
+    if taped is None:
+        return "there is neither the file nor a recording of it"
+    return (
+        f"there is no file, and its recording, {taped.folder}, holds no whole beginning: it has just begun, or its "
+        "first bytes were lost. If nobody records it, restore the folder from a copy, or remove it"
+    )

@@ -34,6 +34,7 @@ class Taped:
         target: The file that will be made of it.
 
     Attributes:
+        folder: The tape.
         facts: What does not change; empty where nothing was recorded, or where the steps of the trace that it goes on
             with are not all on the tape yet.
         base: The step with which the tape begins; those before are in the file.
@@ -43,7 +44,7 @@ class Taped:
     """
 
     def __init__(self, target: Path) -> None:
-        self._folder = tape_of(target)
+        self.folder = self._folder = tape_of(target)
         self._reader: JournalReader | None = None
         self._held: disk.HeldFolder | None = None  # the folder that is read: another recording has another one
         self.recording = object()

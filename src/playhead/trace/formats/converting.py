@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playhead import disk
 from playhead.errors import Exists, NotFound, WrongType
-from playhead.lanes.keyframes import sealing, tiers
+from playhead.lanes.keyframes import sealing, tiers, whose
 from playhead.lanes.keyframes.contents import Contents, MemoryContents
 from playhead.lanes.keyframes.retention import Tiered
 from playhead.signal.solo import tape_of
@@ -60,6 +60,7 @@ def convert(
         if form == train.NAME and step is not None and chosen.length:  # it holds the last state
             wanted = {*chosen.keyframes.tolist(), chosen.length - 1}
             chosen = _with_keyframes(chosen, sorted(wanted), step)
+        chosen.facts = whose.signed(chosen.facts, target)
         disk.make_folders(target.parent)
         if is_binary:
             sealing.write(target, chosen)
