@@ -35,9 +35,10 @@ LAYERS: list[set[str]] = [
     {"run"},
     {"recording", "runs"},
     {"recovery"},
+    {"copies"},
     {"table", "train"},
     {"tables"},
-    {"store", "opening"},
+    {"store", "reading", "opening"},
     {"check", "export", "plots", "testing"},
     {"care"},
     {"integrations"},
@@ -136,7 +137,7 @@ RULES = {
     "a file written outside disk/": (
         r"\.write_(text|bytes)\(|(?<![\w.])open\([^)]*[\"'][wax]b?\+?[\"']|os\.(rename|replace|unlink|remove|mkdir|link|truncate)\(|shutil\.(rmtree|move)\(",
         {"disk"},
-        {"store.py", "opening.py"},  # the private copy of a catalogue on a medium that cannot be written
+        {"store.py", "reading.py"},  # the private copy of a catalogue on a medium that cannot be written
     ),
 }
 

@@ -99,11 +99,9 @@ class Claim:
             with open(disk.open_to_read(path), "rb") as file:
                 data = strictjson.decode(file.read())
             process = Process.from_json(data["process"])
-            place = tuple(int(number) for number in data.get("place", ()))
-            token = str(data.get("token", ""))
-            return cls(
-                path, check_run_id(data["run_id"]), str(data["run_dir"]), int(data["part"]), process, place, token
-            )
+            place, token = tuple(int(number) for number in data.get("store", ())), str(data.get("token", ""))
+            run_id, run_dir, part = check_run_id(data["run_id"]), str(data["run_dir"]), int(data["part"])
+            return cls(path, run_id, run_dir, part, process, place, token)
         except FileNotFoundError:
             return None
         except (strictjson.JSONDecodeError, ValueError, KeyError, TypeError, AttributeError, OverflowError, OSError):

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from pathlib import Path
 
-from playhead import claims, clock, disk, episode_index, facts, filesystem, recovery
+from playhead import claims, clock, copies, disk, facts, filesystem, recovery
 from playhead.catalog.database import Database
-from playhead.catalog.files import check_files, files_of
+from playhead.catalog.files import files_of
 from playhead.errors import Damaged, NotAStore, ReadOnly, StoreLocked, StoreTooNew, WrongType
 from playhead.home import Home
 from playhead.layout import Layout, locate
+from playhead.reading import open_to_read
 from playhead.store import FORMAT, NEEDED_VERSION, Progress, Store
 
 
@@ -34,7 +33,8 @@ def open(path: str | os.PathLike[str] = "store", mode: str = "a") -> Store:
     layout = Layout(Path(os.path.abspath(path)))
     _refuse_other_things(layout, mode)
     if mode == "r":
-        return _open_for_reading(layout)
+        _check_format(layout)
+        return open_to_read(layout)
     return _open_for_recording(layout)
 
 
@@ -77,13 +77,38 @@ def _open_for_recording(layout: Layout) -> Store:
     if not filesystem.is_writable(layout.root):
         raise ReadOnly(f"the store {layout.root} cannot be written; open it with mode='r' to read it")
     with disk.locked(layout.marker):
-        if not layout.database.exists() and (layout.datasets() or any(True for _ in layout.run_folders())):
-            _build(layout, list)
-        database = _database(layout)
-        database.prepare()
-    home = Home(layout, database)
+        in_use = copies.was_in_use(layout)
+        home = Home(layout, _prepared(layout))
+        if copies.is_elsewhere(home):
+            home = _arrived(home, in_use=in_use and home.database.place() != 0)
     recovery.recover(home)
     return Store(home)
+
+
+def _prepared(layout: Layout) -> Database:
+    """Open the catalogue, made or brought to this version; where it is not there, of what the folders hold."""
+    if not layout.database.exists() and (layout.datasets() or any(True for _ in layout.run_folders())):
+        _build(layout, list)
+    database = Database(layout.database, "a", network=filesystem.is_network(layout.root))
+    database.prepare()
+    return database
+
+
+def _arrived(home: Home, *, in_use: bool) -> Home:
+    """Bring the catalogue of a store that is a copy up to date.
+
+    Where its pages do not fit each other, it was copied while somebody wrote it: it is made again from the folders.
+    """
+    layout = home.layout
+    if in_use and not copies.is_sound(home):
+        if claims.live(layout):
+            return home  # it is in use here: no copy, but damage, of which a check tells
+        home.database.close()
+        _build(layout, list)
+        return Home(layout, _prepared(layout))
+    copies.catch_up(home, in_use=in_use)
+    home.database.note_place(copies.place_of(layout))
+    return home
 
 
 def _make(layout: Layout) -> None:
@@ -93,57 +118,6 @@ def _make(layout: Layout) -> None:
         facts.create(layout.marker, marker)
     except FileExistsError:
         return  # another process was as quick
-
-
-def _database(layout: Layout) -> Database:
-    return Database(layout.database, "a", network=filesystem.is_network(layout.root))
-
-
-def _open_for_reading(layout: Layout) -> Store:
-    """Open without changing anything.
-
-    Where the medium can be written, SQLite keeps its locks beside the database. Where it cannot, the database is read
-    as one that never changes; and where that would be wrong, because a write-ahead log was left, there is no catalogue
-    or it is that of an earlier version, from a private copy that is brought up to date.
-    """
-    _check_format(layout)
-    log = layout.database.with_name(layout.database.name + "-wal")
-    if layout.database.exists() and filesystem.is_writable(layout.root):
-        database = Database(layout.database, "r")
-    elif layout.database.exists() and not (log.exists() and log.stat().st_size):
-        database = Database(layout.database, "immutable")
-    else:
-        return _open_private_copy(layout)
-    if not database.is_current():
-        database.close()
-        return _open_private_copy(layout, is_whole=True)
-    return Store(Home(layout, database))
-
-
-def _open_private_copy(layout: Layout, *, is_whole: bool = False) -> Store:
-    """Open a copy of the catalogue.
-
-    Args:
-        layout: The store.
-        is_whole: It knows all runs, and lacks only what was not there in its version.
-    """
-    check_files(layout.database)
-    scratch = Path(tempfile.mkdtemp(prefix="playhead-"))
-    copy = scratch / layout.database.name
-    for suffix in ("", "-wal"):
-        source = layout.database.with_name(layout.database.name + suffix)
-        if source.exists():
-            shutil.copyfile(source, copy.with_name(copy.name + suffix))
-    database = Database(copy, "a")
-    database.prepare()
-    home = Home(layout, database)
-    if is_whole:
-        episode_index.fill(home)
-        recovery.fill_replays(home)
-    else:
-        recovery.fill(home, layout, list)
-    database.mode = "r"
-    return Store(home, scratch)
 
 
 def rebuild(path: str | os.PathLike[str], progress: Progress = list) -> list[Damaged]:
@@ -180,6 +154,7 @@ def _build(layout: Layout, progress: Progress) -> list[Damaged]:
     try:
         database.prepare()
         problems = recovery.fill(Home(layout, database), layout, progress)
+        database.note_place(copies.place_of(layout, temporary))
         database.checkpoint()
     finally:
         database.close()

@@ -79,7 +79,7 @@ def _index_rest(home: Home, key: int, run_id: str, folder: RunFolder, parts: Ite
     """Index what the files of a run hold and the catalogue does not."""
     for part in parts:
         index_part(home, key, folder, part, mend=mend)
-    _warned(_index_replays, home, key, run_id)
+    _warned(index_replays, home, key, run_id)
     index_uses(home, key, folder)
 
 
@@ -107,7 +107,10 @@ def settle(home: Home, claim: Claim) -> None:
         expected = f"the folder of a run as 'run_dir': {error.expected}"
         raise Damaged(claim.path, expected, error.found, "Remove the file; it claims no run of this store") from error
     if not folder.meta.exists():
-        _forget(home, claim)
+        if (
+            not claim.is_copied()
+        ):  # else the store was copied while the run was begun or purged, and may hold parts of it
+            _forget(home, claim)
         return
     key = home.index(folder).key
     # An editor that died while purging has already taken the run out of the catalogue: index all of it again.
@@ -125,7 +128,8 @@ def settle(home: Home, claim: Claim) -> None:
         checksums.note_part(folder, claim.part)
 
 
-def _index_replays(home: Home, key: int, run_id: str, known: Iterable[str] | None = None) -> None:
+def index_replays(home: Home, key: int, run_id: str, known: Iterable[str] | None = None) -> None:
+    """Index the reels of a run, or those of them that are named."""
     reels = home.layout.replay.reels_of(run_id) if known is None else known
     if reels:
         from playhead import replay_index  # loaded where there are replays: it needs NumPy
@@ -230,7 +234,7 @@ def fill_replays(home: Home) -> None:
         with home.database.read() as connection:
             row = catalog_runs.find(connection, run_of_reel(reel_id))
         if row is not None:
-            _warned(_index_replays, home, row.key, row.id, [reel_id])
+            _warned(index_replays, home, row.key, row.id, [reel_id])
 
 
 def _add(
@@ -263,4 +267,4 @@ def index_all(home: Home, folder: RunFolder, known: RunFacts, reels: Iterable[st
     for part in folder.parts():
         index_part(home, key, folder, part, mend=False)
     index_uses(home, key, folder)
-    _index_replays(home, key, known.id, reels)
+    index_replays(home, key, known.id, reels)

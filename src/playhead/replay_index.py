@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable
+from enum import Enum
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,7 @@ from playhead import infos, layout, strictjson
 from playhead.catalog import replay
 from playhead.catalog.database import Connection
 from playhead.catalog.replay import EpisodeFigures
-from playhead.errors import Damaged, StoreTooNew
+from playhead.errors import Damaged, NotFound, StoreTooNew
 from playhead.home import Home
 from playhead.lanes.arrays import older
 from playhead.lanes.arrays.kind import ArrayKind
@@ -266,6 +267,38 @@ def _texts(value: Any) -> Any:
     if isinstance(value, list):
         return [_texts(part) for part in value]
     return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+class Compared(Enum):
+    """How the catalogue stands to the files of a reel."""
+
+    SAME = "it says the same"
+    BEHIND = "the files hold more"
+    OTHER = "it says other things, or more than the files hold"
+
+
+def compare(home: Home, reel_id: str) -> Compared:
+    """Compare what the catalogue says of a reel with its files; one that cannot be read counts as the same."""
+    with home.database.read() as connection:
+        known = replay.look_of_reel(connection, reel_id)
+    try:
+        with contextlib.closing(Reel(home.layout.replay.reel(reel_id))) as reel:
+            found = (
+                reel.length,
+                strictjson.encode(strictjson.plain(reel.facts)).decode(),
+                [(span.number, span.start, span.length, span.how, span.ended_ns) for span in reel.spans],
+                list(reel.agents),
+            )
+    except (Damaged, NotFound, StoreTooNew):
+        return Compared.SAME
+    if known == found:
+        return Compared.SAME
+    if known is None:
+        return Compared.BEHIND
+    # An episode that goes on, or begins, is what indexing adds; all before it stays.
+    settled = known[2][:-1]
+    is_prefix = known[0] <= found[0] and settled == found[2][: len(settled)] and len(known[2]) <= len(found[2])
+    return Compared.BEHIND if is_prefix else Compared.OTHER
 
 
 def index_run(home: Home, run: int, run_id: str, known: Iterable[str] | None = None) -> None:

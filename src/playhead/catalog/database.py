@@ -177,6 +177,19 @@ class Database:
                 cursor.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
                 cursor.close()
 
+    def place(self) -> int:
+        """Return the number of the place for which the catalogue was complete; 0 if none was noted.
+
+        It is kept in the head of the file (`PRAGMA user_version`), and so is copied with it.
+        """
+        with self.read() as connection:
+            return int(driver_rows(connection, "PRAGMA user_version")[0][0])
+
+    def note_place(self, place: int) -> None:
+        """Note the place for which the catalogue is complete."""
+        with self.write() as connection:
+            driver_rows(connection, f"PRAGMA user_version={int(place)}")
+
     def is_current(self) -> bool:
         """Tell whether the tables are those of this version, and not of an earlier one; writes nothing.
 

@@ -113,6 +113,19 @@ def set_facts(connection: Connection, key: int, steps: int, facts: str) -> None:
     connection.execute(update(reels).where(reels.c.key == key).values(steps=steps, facts=facts))
 
 
+def look_of_reel(connection: Connection, reel_id: str) -> tuple[Any, ...] | None:
+    """Return all that the catalogue says of a reel but for its steps; None if it knows none."""
+    found = driver_rows(connection, "SELECT key, steps, facts FROM reels WHERE id = ?", (reel_id,))
+    if not found:
+        return None
+    key, steps, facts = found[0]
+    episodes = driver_rows(
+        connection, "SELECT number, first, steps, how, ended_ns FROM replay_episodes WHERE reel = ? ORDER BY 1", (key,)
+    )
+    agents = driver_rows(connection, "SELECT name FROM reel_agents WHERE reel = ? ORDER BY agent", (key,))
+    return steps, facts, list(episodes), [name for (name,) in agents]
+
+
 def put_agents(connection: Connection, key: int, names: Sequence[str]) -> None:
     """Note the agents of a reel."""
     if names:

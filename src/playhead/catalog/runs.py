@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Column, ColumnElement, Connection, Row, Select, bindparam, delete, func, insert, select, update
 
 from playhead import strictjson
+from playhead.catalog.database import driver_rows
 from playhead.catalog.schema import media, run_tags, run_values, runs, series, sources
 
 
@@ -78,6 +79,9 @@ class RunFacts:
         return row | {name: strictjson.encode(row[name]).decode() for name in ("tags", "config")}
 
 
+FACT_COLUMNS = tuple(column.name for column in fields(RunFacts) if column.name != "values")
+
+
 # Built once: SQLAlchemy's cost lies in building statements, hardly in running them.
 _BY_KEY = ROW.where(runs.c.key == bindparam("run_key"))
 _BY_ID = ROW.where(runs.c.id == bindparam("run_id"))
@@ -144,6 +148,12 @@ def _put_values(connection: Connection, key: int, facts: RunFacts) -> None:
         connection.execute(_INSERT_VALUES, [_typed(key, name, value) for name, value in facts.values.items()])
 
 
+def typed(values: Mapping[str, Any]) -> dict[str, tuple[float | None, str | None]]:
+    """Return config and summary as the catalogue holds them: each a number or a text."""
+    rows = (_typed(0, name, value) for name, value in values.items())
+    return {row["key"]: (row["number"], row["text"]) for row in rows}
+
+
 def _typed(run: int, key: str, value: Any) -> dict[str, Any]:
     text = value if isinstance(value, str) else None
     number = None
@@ -198,7 +208,9 @@ def by_key(connection: Connection, key: int) -> RunRow:
 
 def running(connection: Connection) -> list[tuple[str, str]]:
     """List id and folder of the runs that are said to be running."""
-    return [(row.id, row.run_dir) for row in connection.execute(select(runs).where(runs.c.status == "running"))]
+    return [
+        (row[0], row[1]) for row in driver_rows(connection, "SELECT id, run_dir FROM runs WHERE status = 'running'")
+    ]
 
 
 def ids_like(connection: Connection, prefix: str, limit: int = 10) -> list[str]:

@@ -1,0 +1,146 @@
+"""Copies of stores: complete at their first open, however they were made and whoever records into the original."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+
+import playhead
+from playhead import opening
+from tests.dump import dump
+
+WRITER = """
+import sys, time, itertools
+import numpy as np
+import playhead
+from playhead.lanes.arrays.config import ReplayConfig
+store, name = playhead.open(sys.argv[1]), sys.argv[2]
+print("recording", flush=True)
+for number in itertools.count():
+    with store.run(name, "n", config={"number": number}, tags=[name], environment=False) as run:
+        run.set_primary_metric("loss", "min")
+        run.summary(number=number)
+        for i in range(200):
+            run.log({"loss": 1 / (i + 1), "step": i})
+        if number % 3 == 0:
+            with run.new_episode("teleop") as episode:
+                for i in range(20):
+                    episode.append("x", float(i), i + 1)
+        if number % 4 == 1:
+            run.log_image("frame", np.zeros((4, 4, 3), np.uint8))
+        if number % 5 == 2:
+            import pathlib
+            path = pathlib.Path(sys.argv[3]) / f"{name}.bin"
+            path.write_bytes(bytes([number % 256]) * 1000)
+            run.log_artifact(f"model-{name}", path)
+        if number % 4 == 3:
+            reel = run.new_reel(facts={"env_id": "e"})
+            for seed in range(2):
+                reel.begin({"seed": seed})
+                for i in range(30):
+                    arrays = {"observations": np.full(3, i, np.float32), "actions": i % 2}
+                    reel.step(arrays, 1.0, i == 29, False, b'{"lives":%d}' % i)
+                    time.sleep(0.002)
+                if seed:
+                    time.sleep(0.1)
+                reel.end("terminated")
+"""
+
+
+def by_cp(source: Path, target: Path) -> None:
+    subprocess.run(["cp", "-a", source, target], check=False, stderr=subprocess.DEVNULL)
+
+
+def by_plain_cp(source: Path, target: Path) -> None:
+    subprocess.run(["cp", "-r", source, target], check=False, stderr=subprocess.DEVNULL)
+
+
+def by_tar(source: Path, target: Path) -> None:
+    target.mkdir()
+    subprocess.run(f"tar -C {source} -cf - . 2>/dev/null | tar -C {target} -xf -", shell=True, check=False)
+
+
+def by_rsync(source: Path, target: Path) -> None:
+    if not shutil.which("rsync"):
+        pytest.skip("no rsync here")
+    subprocess.run(["rsync", "-a", f"{source}/", f"{target}/"], check=False, stderr=subprocess.DEVNULL)
+
+
+def without_hidden(source: Path, target: Path) -> None:
+    target.mkdir()
+    subprocess.run(f"cp -a {source}/* {target}/", shell=True, check=False, stderr=subprocess.DEVNULL)
+
+
+COPIERS = [by_cp, by_plain_cp, by_tar, by_rsync, without_hidden]
+
+
+def answers(path: Path, mode: str) -> dict[str, str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a copy does not hold, and what of it cannot be read
+        with playhead.open(path, mode) as store:
+            store.artifacts.list()
+            found = dump(store)
+            found["artifacts"] = repr(
+                store.sql("SELECT type, name, version, status, created_by_run FROM artifact_versions ORDER BY 1, 2, 3")
+                .to_pylist()
+            )  # fmt: skip
+            found["uses"] = repr(store.sql("SELECT * FROM artifact_uses").to_pylist())
+            return found
+
+
+def check_complete(copy: Path, scratch: Path) -> None:
+    """Compare what a copy says, opened to read and to record, with what its files say."""
+    read = answers(copy, "r")
+    again = scratch / f"{copy.name}-again"
+    subprocess.run(["cp", "-a", copy, again], check=True)
+    recorded = answers(copy, "a")
+    for path in again.glob("playhead.db*"):
+        path.unlink()
+    due = answers(again, "r")
+    for name, rows in due.items():
+        assert read[name] == rows, f"{name}, read"
+    due = answers(again, "a")
+    for name, rows in due.items():
+        assert recorded[name] == rows, f"{name}, opened to record"
+    shutil.rmtree(again)
+
+
+def test_copies_of_a_store_that_others_record_into_are_complete(tmp_path: Path) -> None:
+    source, scratch = tmp_path / "s", tmp_path / "scratch"
+    scratch.mkdir()
+    playhead.open(source).close()
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(source), f"w{n}", str(scratch)], stdout=subprocess.PIPE)
+        for n in range(4)
+    ]
+    rounds = 4 if os.environ.get("PLAYHEAD_CAMPAIGN") else 1
+    copies = []
+    try:
+        for writer in writers:
+            assert writer.stdout is not None
+            assert writer.stdout.readline()
+        for number in range(rounds):
+            for copier in COPIERS:
+                if copier is by_rsync and not shutil.which("rsync"):
+                    continue
+                time.sleep(0.7)
+                copies.append(tmp_path / f"{copier.__name__}-{number}")
+                copier(source, copies[-1])
+        for writer in writers:
+            assert writer.poll() is None, "a writer ended"
+        for copy in copies:
+            check_complete(copy, scratch)
+        recorded = answers(copies[0], "a")
+        assert opening.rebuild(copies[0]) == []  # while those who record into the original live
+        assert answers(copies[0], "a") == recorded
+    finally:
+        for writer in writers:
+            writer.kill()
+            writer.communicate()
