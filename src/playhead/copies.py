@@ -189,11 +189,12 @@ class _Comparison:
             yield from self._reel(folder, read, row, reel_id)
 
     def _says_other(self, read: RunFacts, row: Standing) -> bool:
-        return (
-            read.columns() != row.row
-            or set(read.tags) != row.tags
-            or catalog_runs.typed(read.values) != row.values
-        )  # fmt: skip
+        said, known = (catalog_runs.without_unknown(of, read.unknown) for of in (read.columns(), row.row))
+        if said != known:
+            return True
+        if read.unknown:  # tags and values then stay as they are known
+            return False
+        return set(read.tags) != row.tags or catalog_runs.typed(read.values) != row.values
 
     def _uses(self, folder: RunFolder, row: Standing) -> Iterator[Work]:
         from playhead.artifact import index

@@ -75,11 +75,11 @@ class RunFacts:
 
     def columns(self) -> dict[str, Any]:
         """Give the row of `runs`."""
-        row = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("values", "unknown")}
+        row = {name: getattr(self, name) for name in FACT_COLUMNS}
         return row | {name: strictjson.encode(row[name]).decode() for name in ("tags", "config")}
 
 
-FACT_COLUMNS = tuple(column.name for column in fields(RunFacts) if column.name != "values")
+FACT_COLUMNS = tuple(column.name for column in fields(RunFacts) if column.name not in ("values", "unknown"))
 
 
 # Built once: SQLAlchemy's cost lies in building statements, hardly in running them.
@@ -109,7 +109,7 @@ def put(connection: Connection, facts: RunFacts, *, values: bool = True) -> RunR
         row |= {"best_metric_value": None, "best_metric_step": None}
     known = find(connection, facts.id)
     if known is not None and facts.unknown:
-        row, values = _without_unknown(row, facts.unknown), values and not facts.unknown & _IN_VALUES
+        row, values = without_unknown(row, facts.unknown), values and not facts.unknown & _IN_VALUES
     if known is None:
         key = int(connection.execute(_INSERT, row).lastrowid)
     else:
@@ -133,7 +133,7 @@ _WITH_OTHERS = {
 }
 
 
-def _without_unknown(row: dict[str, Any], unknown: frozenset[str]) -> dict[str, Any]:
+def without_unknown(row: dict[str, Any], unknown: frozenset[str]) -> dict[str, Any]:
     """Leave the columns out of which the files say nothing, and those that are computed from them."""
     left = unknown.union(*(_WITH_OTHERS.get(name, ()) for name in unknown))
     return {name: value for name, value in row.items() if name not in left}
