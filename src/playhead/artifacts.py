@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from playhead import disk, facts
@@ -247,4 +248,4 @@ def use(home: Home, folder: RunFolder, key: int, version: ArtifactVersion, at: f
         if any(all(one.get(name) == entry[name] for name in same) for one in used):
             return
         facts.write(folder.artifacts_used, sealed({"artifacts": [*used, entry]}))
-        index.put_uses(home, key, folder)
+        home.backlog.do(("uses", key), partial(index.put_uses, home, key, folder))

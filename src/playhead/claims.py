@@ -34,6 +34,8 @@ SILENT_SECONDS = 600  # after this long without a heartbeat a recorder on anothe
 PROCESS_NOT_FOUND = "process_not_found"
 NO_SIGN_OF_LIFE = "no_sign_of_life"  # it was on another machine, and nothing better can be found out
 
+_LEFT = "left"
+
 _mine: dict[str, int] = {}  # the tokens of the claims that this process holds, each with the process that made it
 
 
@@ -49,6 +51,7 @@ class Claim:
         process: Who claims.
         place: Where its store was, as `place_of` says; empty in a claim of an earlier version.
         token: What tells this claim from all others; empty in a claim of an earlier version.
+        is_left: Whoever claimed has ended, and left the rest of the indexing to the next open.
     """
 
     path: Path
@@ -58,6 +61,7 @@ class Claim:
     process: Process
     place: tuple[int, ...] = ()
     token: str = ""
+    is_left: bool = False
 
     @classmethod
     def make(cls, layout: Layout, run_id: str, folder: RunFolder, part: int = 1) -> Claim:
@@ -101,7 +105,7 @@ class Claim:
             process = Process.from_json(data["process"])
             place, token = tuple(int(number) for number in data.get("store", ())), str(data.get("token", ""))
             run_id, run_dir, part = check_run_id(data["run_id"]), str(data["run_dir"]), int(data["part"])
-            return cls(path, run_id, run_dir, part, process, place, token)
+            return cls(path, run_id, run_dir, part, process, place, token, data.get(_LEFT) is True)
         except FileNotFoundError:
             return None
         except (strictjson.JSONDecodeError, ValueError, KeyError, TypeError, AttributeError, OverflowError, OSError):
@@ -111,6 +115,8 @@ class Claim:
 
     def is_live(self) -> bool:
         """Tell whether the claiming process still records, as far as can be told from here; in doubt it does."""
+        if self.is_left:
+            return False
         if self.is_copied():
             return self._is_locked() is True
         if self.process.is_here():
@@ -160,6 +166,14 @@ class Claim:
         """Give the claim up: nothing is left to recover."""
         disk.remove(self.path)
         _mine.pop(self.token, None)
+
+    def leave(self) -> None:
+        """Give the claim up to the next open, which indexes what the catalogue misses."""
+        _mine.pop(self.token, None)
+        with contextlib.suppress(OSError, ValueError):  # else it is settled when this process is gone
+            with open(disk.open_to_read(self.path), "rb") as file:
+                content = strictjson.decode(file.read())
+            disk.replace(self.path, strictjson.encode(content | {_LEFT: True}, indent=True))
 
 
 def place_of(root: Path) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -102,12 +103,17 @@ def new_episode(
     home.check_writable("record")
 
     def ended(writer: DiskEpisodeWriter, _outcome: str) -> None:
-        episode_index.update(home, name, [int(writer.path.name)])
+        _learn(home, name, int(writer.path.name))
 
     place = LocalDatasetWriter(home.layout.dataset(name).path)
     writer = place.new_episode(uid=uid, created_ts_ns=created_ts_ns, run_id=run_id, notify=ended)
-    episode_index.update(home, name, [int(writer.path.name)])
+    _learn(home, name, int(writer.path.name))
     return writer
+
+
+def _learn(home: Home, name: str, number: int) -> None:
+    """Let the catalogue know how an episode stands, now or as soon as it can be written."""
+    home.backlog.do(("episode", name, number), partial(episode_index.update, home, name, [number]))
 
 
 class CataloguedUnfinished(Unfinished):

@@ -117,12 +117,16 @@ def _text(value: Any) -> str | None:
 
 
 def settle(home: Home) -> None:
-    """Look again at the episodes that were not whole: a crash may have come between their last file and their row."""
+    """Look again at the episodes that were not whole, and for the newest: their rows may have come too late."""
     with home.database.read() as connection:
         rows = catalog_episodes.unfinished(connection)
+        newest = {name: catalog_episodes.newest(connection, name) for name in home.layout.datasets()}
     for row in rows:
         if not home.layout.dataset(row.dataset).episode(row.number).is_unfinished():
             update(home, row.dataset, [row.number])
+    for name, known in newest.items():
+        if known < home.layout.dataset(name).newest():
+            update(home, name, [number for number in home.layout.dataset(name).numbers() if number > known])
 
 
 def fill(home: Home) -> None:

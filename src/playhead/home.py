@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from playhead import disk, facts, strictjson
+from playhead.backlog import Backlog
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.database import Database
 from playhead.catalog.runs import RunFacts, RunRow
@@ -15,10 +16,20 @@ from playhead.layout import Layout, RunFolder
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where runs live: the files and the catalogue of one store."""
+    """Where runs live: the files and the catalogue of one store.
+
+    Attributes:
+        layout: The files.
+        database: The catalogue.
+        backlog: What the catalogue has yet to learn.
+    """
 
     layout: Layout
     database: Database
+    backlog: Backlog = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "backlog", Backlog(self.database))
 
     def check_writable(self, to: str = "change it") -> None:
         """Refuse what would change a store that is open for reading, before anything is changed.

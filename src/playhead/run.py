@@ -334,13 +334,21 @@ class Run:
                 try:
                     yield
                 finally:
-                    self._home.index(self._folder)
+                    try:
+                        self._take_in()
+                    except BaseException:
+                        claim.leave()
+                        raise
                     claim.release()
         except FileNotFoundError:
             if self._folder.meta.exists():
                 raise
             raise NotFound(f"the run {self.id} is gone: {self.path} was moved or purged") from None
         self.reload()
+
+    def _take_in(self) -> None:
+        """Bring the catalogue up to date with the JSON files of the run."""
+        self._home.index(self._folder)
 
     def reload(self) -> None:
         """Look the run up again."""

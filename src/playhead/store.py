@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from playhead import clock, disk, facts, filesystem, layout, recovery, strictjson
 from playhead import ref as refs
+from playhead.backlog import AGAIN_SECONDS
 from playhead.catalog import episodes as catalog_episodes
 from playhead.catalog import readonly
 from playhead.catalog import replay as catalog_replay
@@ -104,10 +105,14 @@ class Store:
 
         Raises:
             Exists: A run with this id is there; resume it, or leave `run_id` out.
-            StoreLocked: The run to resume is still being recorded; other processes of its job use `attach`.
+            StoreLocked: The run to resume is still being recorded; other processes of its job use `attach`. Or another
+                process has held the catalogue for a minute; then nothing has changed.
             BadName: A name cannot be stored.
         """
         self._check_writable()
+        if self._home.backlog.has_left:
+            recovery.recover(self._home)
+            self._home.backlog.has_left = False
         project, name = layout.check_name(project, "project"), layout.check_name(name, "run name")
         options = Options(environment, capture_console, system_metrics, sync_every)
         options.check()
@@ -133,6 +138,7 @@ class Store:
     def _begin(self, meta: dict[str, Any], options: Options) -> RunWriter:
         run_id = meta["id"]
         folder = self._home.layout.run(meta["project"], meta["name"], run_id)
+        self._home.database.check_unlocked()
         try:
             claim = Claim.make(self._home.layout, run_id, folder)
         except FileExistsError:
@@ -155,10 +161,12 @@ class Store:
         try:
             yield
         except BaseException:
-            # The first error is the one to report; where this fails too, the claim stays for the next open.
-            with contextlib.suppress(OSError, PlayheadError):
+            # The first error is the one to report; where this fails too, the next open does it.
+            try:
                 recovery.settle(self._home, claim)
                 claim.release()
+            except (OSError, PlayheadError):
+                claim.leave()
             raise
 
     def _existing(self, run_id: str) -> Exists:
@@ -182,6 +190,7 @@ class Store:
 
     def _resume(self, run: Run, options: Options) -> RunWriter:
         folder = RunFolder(run.path)
+        self._home.database.check_unlocked()
         recovery.recover_claim(self._home, self._home.layout.recording_entry(run.id, 1))
         try:
             claim = Claim.make(self._home.layout, run.id, folder)
@@ -210,6 +219,7 @@ class Store:
                 f"the run {run_id} is {run.status}; go on with it by store.run(…, run_id={run_id!r}, resume=True)"
             )
         folder = RunFolder(run.path)
+        self._home.database.check_unlocked()
         part = 2
         while True:
             try:
@@ -419,6 +429,10 @@ class Store:
         self._closed = True
         if self._resolver is not None:
             self._resolver.close()
+        self._home.backlog.settle()
+        if self._home.backlog.has_left:
+            with contextlib.suppress(OSError, PlayheadError), self._home.database.patient(AGAIN_SECONDS):
+                recovery.recover(self._home)  # else the next open does it
         self._home.database.checkpoint()
         self._home.database.close()
         if self._scratch is not None:

@@ -93,7 +93,8 @@ class Recalled:
 
 def recall(home: Home, folder: ArtifactFolder, looks: Mapping[str, Look]) -> Recalled | None:
     """Find what the last version that was saved of an artifact has, as far as that can be known by looking."""
-    with home.database.read() as connection:
+    known: Mapping[str, KnownFolder] = {}
+    with home.backlog.tolerating(None), home.database.read() as connection:
         known = known_folders.of(connection, folder.type, folder.name)
     same = {place for place, one in known.items() if place in looks and one.look == looks[place].digest}
     same = {place for place in same if not any(above in same for above in above_of(place))}

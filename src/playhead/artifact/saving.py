@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import itemgetter
 
 from playhead import clock, disk, typed
@@ -104,12 +105,13 @@ def save(
                 known.share(pool, staged)
             versions, entry = _commit(folder, staged, draft, held, run_id, parents, words)
         undo.pop_all()
-    index.put(home, folder)
-    if held.learned:
-        with home.database.write() as connection:
-            known_files.remember(connection, held.learned)
-    if looks and not is_known:
-        recalling.remember(home, folder, entry.version, held.manifest, looks, held.unsure)
+    home.backlog.do(("artifact", folder.type, folder.name), partial(index.put, home, folder))
+    with home.backlog.tolerating(None):  # without this, more is read at the next save
+        if held.learned:
+            with home.database.write() as connection:
+                known_files.remember(connection, held.learned)
+        if looks and not is_known:
+            recalling.remember(home, folder, entry.version, held.manifest, looks, held.unsure)
     return ArtifactVersion(home, folder, versions, entry)
 
 
@@ -154,8 +156,9 @@ def _taken(
 
 
 def _known(home: Home, sources: Sequence[Source]) -> dict[Stamp, str]:
-    with home.database.read() as connection:
+    with home.backlog.tolerating(None), home.database.read() as connection:
         return known_files.find(connection, [source.stamp for source in sources])
+    return {}
 
 
 def _commit(

@@ -55,6 +55,7 @@ class Database:
         self.mode = mode
         self.network = network
         self._turn = threading.Lock()
+        self._patience = threading.local()
         self._batch: Connection | None = None
         self._mapped = MAPPED
         self._identity: tuple[int, int] | None = None
@@ -66,8 +67,30 @@ class Database:
             "sqlite://", creator=self.connect, poolclass=QueuePool, pool_size=POOL, max_overflow=MORE
         )
         event.listen(engine, "connect", self._set_up)
-        event.listen(engine, "begin", _begin)
+        event.listen(engine, "begin", self._begin)
         return engine
+
+    @contextlib.contextmanager
+    def patient(self, seconds: float) -> Iterator[None]:
+        """Within the block, let this thread wait so long for others who hold the catalogue, instead of a minute."""
+        before, self._patience.seconds = self._busy_seconds, seconds
+        try:
+            yield
+        finally:
+            self._patience.seconds = before
+
+    @property
+    def _busy_seconds(self) -> float:
+        seconds: float = getattr(self._patience, "seconds", BUSY_SECONDS)
+        return seconds
+
+    def _begin(self, connection: Connection) -> None:
+        seconds = self._busy_seconds
+        if connection.info.get("busy_seconds") != seconds:
+            driver_rows(connection, f"PRAGMA busy_timeout={round(seconds * 1000)}")
+            connection.info["busy_seconds"] = seconds
+        immediate = connection.get_execution_options().get("write", False)
+        driver_rows(connection, "BEGIN IMMEDIATE" if immediate else "BEGIN")  # half the price of SQLAlchemy's own
 
     def map(self, size: int) -> None:
         """Let connections that are opened from now on map more of the file, instead of copying it into caches."""
@@ -85,7 +108,7 @@ class Database:
         connection = sqlite3.connect(
             f"file:{quote(os.fsencode(self.path))}?{query}",
             uri=True,
-            timeout=BUSY_SECONDS,
+            timeout=self._busy_seconds,
             isolation_level=None,
             check_same_thread=False,
         )
@@ -121,7 +144,8 @@ class Database:
         if self._is_other():
             raise NotAStore(f"the catalogue {self.path} was made anew while it was open; open the store again")
 
-    def _set_up(self, connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+    def _set_up(self, connection: DBAPIConnection, entry: ConnectionPoolEntry) -> None:
+        entry.info["busy_seconds"] = self._busy_seconds
         cursor = connection.cursor()
         settings = ["foreign_keys=ON", "temp_store=MEMORY", "cache_size=-10000"]
         if self.network:
@@ -260,9 +284,33 @@ class Database:
             return
         if self.mode != "a":
             raise ReadOnly.of_store(self.path.parent)
-        with self._turn, self._meaning(), self._connection() as connection:
+        with self._my_turn(), self._meaning(), self._connection() as connection:
             with connection.execution_options(write=True).begin():
                 yield connection
+
+    @contextlib.contextmanager
+    def _my_turn(self) -> Iterator[None]:
+        """Let the writers of this process in one after the other."""
+        turn, seconds = self._turn, self._busy_seconds
+        if seconds >= BUSY_SECONDS:  # then SQLite's own waiting counts, and not that for our own threads
+            with turn:
+                yield
+            return
+        if not turn.acquire(timeout=seconds):
+            raise StoreLocked(f"another thread has held {self.path} for {seconds} s; is it stuck?")
+        try:
+            yield
+        finally:
+            turn.release()
+
+    def check_unlocked(self) -> None:
+        """Wait until the catalogue can be written.
+
+        Raises:
+            StoreLocked: Another process holds it for long.
+        """
+        with self.write():
+            pass
 
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:
@@ -306,7 +354,7 @@ class Database:
         if code == sqlite3.SQLITE_READONLY_DBMOVED or not self.path.exists():
             return NotAStore(f"the catalogue {self.path} was moved or deleted while it was open; open the store again")
         to_read = "open the store with mode='r' to read it"
-        return meaning(self.path, error, self._no_database, busy_seconds=BUSY_SECONDS, remedy=to_read)
+        return meaning(self.path, error, self._no_database, busy_seconds=self._busy_seconds, remedy=to_read)
 
     def _no_database(self, found: str) -> Damaged:
         return Damaged(self.path, "an SQLite database", found, remedy(self.path))
@@ -367,11 +415,6 @@ def _guards() -> tuple[str, ...]:
 def _go_on() -> int:
     """Let a query go on; coming back to Python at all is what lets Ctrl-C through."""
     return 0
-
-
-def _begin(connection: Connection) -> None:
-    immediate = connection.get_execution_options().get("write", False)
-    driver_rows(connection, "BEGIN IMMEDIATE" if immediate else "BEGIN")  # half the price of SQLAlchemy's own
 
 
 def _after_fork() -> None:

@@ -88,6 +88,12 @@ def unfinished(connection: Connection) -> list[Known]:
     return [Known(*row) for row in connection.execute(_KNOWN.where(_TABLE.c.finished.is_(False)))]
 
 
+def newest(connection: Connection, dataset: str) -> int:
+    """Return the highest number that is known in a dataset; -1 if there is none."""
+    row = connection.execute(select(func.max(_TABLE.c.number)).where(_TABLE.c.dataset == dataset)).scalar()
+    return -1 if row is None else int(row)
+
+
 def by_uid(connection: Connection, dataset: str, uid: str) -> Known | None:
     """Find an episode by its identity."""
     row = connection.execute(_KNOWN.where((_TABLE.c.dataset == dataset) & (_TABLE.c.uid == uid))).first()

@@ -144,6 +144,13 @@ class DatasetFolder:
         for block in _numbered(self.path):
             yield from map(int, _numbered(self.path / block))
 
+    def newest(self) -> int:
+        """Return the number of the newest episode that is there; -1 if there is none."""
+        for block in reversed(_numbered(self.path)):
+            if there := _numbered(self.path / block):
+                return int(there[-1])
+        return -1
+
     def highest(self) -> int:
         """Give the highest number that was ever used; -1 where there is none."""
         highest = -1

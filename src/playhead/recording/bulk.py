@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from playhead import clock
 from playhead.catalog.runs import RunRow
-from playhead.errors import Closed, Exists
+from playhead.errors import Closed, Damaged, Exists
 from playhead.home import Home
 
 if TYPE_CHECKING:
@@ -71,8 +71,14 @@ class Bulk:
         if asked == self._answered and now - self._indexed_ns < INDEX_SECONDS * clock.SECOND:
             return False
         more = False
+        problems: list[Damaged] = []
         for _, index in list(self._reels):
-            more |= index.advance()
+            try:
+                more |= index.advance()
+            except Damaged as problem:  # one that cannot be indexed does not keep the others back
+                problems.append(problem)
+        if problems:
+            raise problems[0]
         if not more:
             self._indexed_ns, self._answered = now, asked
         return more

@@ -7,6 +7,7 @@ import signal
 from playhead import clock, facts, strictjson
 from playhead.catalog.schema import STATUSES
 from playhead.home import Home
+from playhead.layout import RunFolder
 
 ENDINGS = tuple(status for status in STATUSES if status != "running")
 
@@ -36,10 +37,15 @@ def ending(error: BaseException | None) -> tuple[str, str | None]:
 def end(home: Home, run_dir: str, status: str, reason: str | None, at: float | None = None) -> None:
     """Write how a run ended, first into its folder, then into the catalogue."""
     folder = home.layout.run_at(run_dir)
+    note(folder, status, reason, at)
+    home.index(folder, values=False)
+
+
+def note(folder: RunFolder, status: str, reason: str | None, at: float | None = None) -> None:
+    """Write into its folder how a run ended."""
     content = facts.load(folder.status) | {"status": status, "ended_at": clock.now() if at is None else at}
     if reason is not None:
         content["exit_reason"] = strictjson.plain(reason)
     else:
         content.pop("exit_reason", None)
     facts.write(folder.status, content)
-    home.index(folder, values=False)

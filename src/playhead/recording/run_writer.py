@@ -19,7 +19,7 @@ from playhead.lanes.scalars.events import IMAGE, EventWriter, integer_step
 from playhead.lanes.scalars.index import EventIndex
 from playhead.recording import unfinished
 from playhead.recording.bulk import Bulk
-from playhead.recording.ending import ENDINGS, end, ending
+from playhead.recording.ending import ENDINGS, ending, note
 from playhead.recording.leaving import Watch, raise_late
 from playhead.recording.options import Options
 from playhead.recording.upkeep import Upkeep
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from playhead.trace import TraceWriter
     from playhead.trace.identity import Step
     from playhead.traces import Traces
+
+FINISH_SECONDS = 10.0  # how long the end of a run waits for others who hold the catalogue
 
 
 class RunWriter(Run):
@@ -308,6 +310,8 @@ class RunWriter(Run):
     def flush(self, *, sync: bool = False) -> None:
         """Bring the catalogue up to date with all that was logged and played.
 
+        If another process holds the catalogue for over two seconds, it stays behind, and no error is raised.
+
         Args:
             sync: Also wait until it is on the medium, so that a power cut loses nothing.
         """
@@ -325,11 +329,37 @@ class RunWriter(Run):
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
+    def _catch_up(self) -> None:
+        """Let the catalogue know all that was recorded, so that it can be read.
+
+        Raises:
+            StoreLocked: Another process holds the catalogue. It may also be damaged, or on a full disk.
+        """
+        if self._ended is None:
+            self.flush()
+            if self._home.backlog.trouble is not None:
+                raise self._home.backlog.trouble
+
+    def reload(self) -> None:
+        """Look the run up again, in a catalogue that can be read."""
+        with self._home.backlog.tolerating(None):
+            super().reload()
+
+    def _take_in(self) -> None:
+        self._home.backlog.do(self._files_key, super()._take_in)
+
+    @property
+    def _files_key(self) -> tuple[str, str]:
+        return "files", self.id
+
+    @property
+    def _end_key(self) -> tuple[str, str]:
+        return "end", self.id
+
     @property
     def episodes(self) -> Sequence[Any]:
         """The episodes recorded so far; see `Run.episodes`."""
-        if self._ended is None:
-            self.flush()
+        self._catch_up()
         return super().episodes
 
     @property
@@ -346,20 +376,17 @@ class RunWriter(Run):
 
     def __getitem__(self, name: str) -> MetricSignal:
         """Give a metric as a signal, with all that was logged so far."""
-        if self._ended is None:
-            self.flush()
+        self._catch_up()
         return super().__getitem__(name)
 
     def metric_names(self) -> list[str]:
         """List the names of the metrics logged so far."""
-        if self._ended is None:
-            self._background.run_now()
+        self._catch_up()
         return super().metric_names()
 
     def metrics(self, names: Iterable[str] | None = None, *, format: str = "arrow") -> Any:
         """Give all points so far as a table; see `Run.metrics`."""
-        if self._ended is None:
-            self.flush()
+        self._catch_up()
         return super().metrics(names, format=format)
 
     def summary(self, values: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
@@ -377,6 +404,8 @@ class RunWriter(Run):
 
     def finish(self, status: str = "finished", reason: str | None = None) -> None:
         """End the run: everything logged is indexed, then the status is set. Ending twice is fine.
+
+        If the catalogue cannot be written for ten seconds, the next open of the store indexes the rest.
 
         Args:
             status: `finished`, `failed` or `interrupted`.
@@ -407,6 +436,7 @@ class RunWriter(Run):
             try:
                 self._bulk.close()
             finally:
+                self._upkeep.patience = FINISH_SECONDS
                 self._background.stop()
         except BaseException:
             # The claim stays, so that the next open indexes what this one could not; the first error is reported.
@@ -414,9 +444,12 @@ class RunWriter(Run):
                 self._let_go(status, reason)
             raise
         self._let_go(status, reason)
-        self.reload()
         checksums.note_part(self._folder, self._claim.part)
-        self._claim.release()
+        if self._home.backlog.trouble is None:
+            self._claim.release()
+        else:
+            self._claim.leave()
+            self._home.backlog.leave(self._claim.path, self._files_key, self._end_key)
 
     def _let_go(self, status: str, reason: str | None) -> None:
         self._bulk.let_go()
@@ -424,7 +457,13 @@ class RunWriter(Run):
         self._logs.close()
         self._upkeep.close()
         if self._claim.part == 1:
-            end(self._home, self._row.run_dir, status, reason)
+            note(self._folder, status, reason)
+            with self._home.backlog.tolerating(self._end_key):
+                self._home.index(self._folder, values=False)
+        if self._home.backlog.trouble is None:
+            self.reload()
+        elif self._claim.part == 1:  # what will be looked up once the catalogue has learnt it
+            self._row = self._row._replace(status=status, exit_reason=reason, ended_at=clock.now())
 
     def close(self) -> None:
         """End the run as finished."""

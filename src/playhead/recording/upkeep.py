@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from playhead import clock, facts, strictjson
+from playhead import backlog, clock, facts, strictjson
 from playhead.catalog.runs import RunRow
 from playhead.claims import HEARTBEAT_SECONDS, Claim
 from playhead.errors import NotFound
@@ -21,6 +21,10 @@ INDEX_SECONDS = 0.5
 
 class Upkeep:
     """Indexes what was recorded, notes the environment, gives signs of life, samples the machine and syncs.
+
+    Attributes:
+        interval: Seconds between two rounds.
+        patience: Seconds to wait for others who hold the catalogue.
 
     Args:
         home: The store.
@@ -56,6 +60,8 @@ class Upkeep:
         self._working_folder = Path.cwd()
         self._environment_due = options.environment and claim.part == 1
         self._best_written: dict[str, Any] = {}
+        self._is_best_due = False
+        self.patience = backlog.FIRST_SECONDS
         self._sampler = options.sampler()
         self._beats = _Every(HEARTBEAT_SECONDS)
         self._samples = _Every(options.system_metrics)
@@ -64,6 +70,8 @@ class Upkeep:
 
     def work(self) -> bool:
         """Do what is due; tell whether there is more.
+
+        A catalogue that cannot be written is behind, and no error of whoever records.
 
         Raises:
             NotFound: The folder of the run is gone.
@@ -85,10 +93,21 @@ class Upkeep:
             self._log(self._sampler.sample())
         if self._syncs.is_due(now):
             self._sync()
-        more = self._index.advance()
-        if more:
-            self._write_best()
-        return self._bulk.index() or more
+        return self._bring_forward()
+
+    def _bring_forward(self) -> bool:
+        """Bring the catalogue nearer to what is recorded; where it cannot be written, that is done later."""
+        more = False
+        with self._home.backlog.tolerating(self._claim.path, self.patience):
+            self._home.database.check_same()
+            more = self._index.advance()
+            if more or self._is_best_due:
+                self._is_best_due = True
+                self._write_best()
+                self._is_best_due = False
+            more = self._bulk.index() or more
+        self._home.backlog.settle()
+        return more
 
     def _write_best(self) -> None:
         """Copy a new best value into `summary.json`, where people and other programs look for it."""
