@@ -17,7 +17,7 @@ SOURCE = Path(playhead.__file__).parent
 # From the ground up; a module may import its own layer's equals and anything before it.
 LAYERS: list[set[str]] = [
     {"errors", "wording"},
-    {"at_exit", "clock", "process", "ref", "order", "memory", "native", "owner"},
+    {"at_exit", "clock", "process", "ref", "order", "memory", "native", "owner", "paths"},
     {"strictjson", "zstd", "layout", "disk", "filesystem", "markup", "progress", "typed"},
     {"journal", "catalog"},
     {"facts", "claims", "arrow", "writer", "infos", "backlog"},
@@ -133,9 +133,10 @@ RULES = {
         {"errors"},
         set(),
     ),
+    "a path of the command line without its type": (r"click\.Path\b(?!\))", set(), set()),
     "pickle": (r"^\s*(import pickle|from pickle)", set(), set()),
     "a file written outside disk/": (
-        r"\.write_(text|bytes)\(|(?<![\w.])open\([^)]*[\"'][wax]b?\+?[\"']|os\.(rename|replace|unlink|remove|mkdir|link|truncate)\(|shutil\.(rmtree|move)\(",
+        r"\.write_(text|bytes)\(|(?<![\w.])(?<!def )open\([^)]*[\"'][wax]b?\+?[\"']|os\.(rename|replace|unlink|remove|mkdir|link|truncate)\(|shutil\.(rmtree|move)\(",
         {"disk"},
         {"store.py", "reading.py"},  # the private copy of a catalogue on a medium that cannot be written
     ),

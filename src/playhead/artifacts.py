@@ -16,11 +16,12 @@ from playhead.home import Home
 from playhead.lanes.files.documents import sealed
 from playhead.lanes.files.versions import DELETED, LATEST, VersionEntry, Versions
 from playhead.layout import ArtifactFolder, RunFolder
+from playhead.paths import GivenPath, as_path
 
 _REF = re.compile(r"(?:(?P<type>[^/:]+)/)?(?P<name>[^/:]+):(?P<which>[^/:]+)")
 _NUMBER = re.compile(r"v([0-9]{1,10})")
 
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+Paths = GivenPath | Sequence[GivenPath]
 
 
 class Artifacts:
@@ -190,7 +191,7 @@ def drafted(
     if isinstance(paths, (str, os.PathLike)):
         draft.add(paths, exclude=left_out)
     else:
-        for path in paths or ():
+        for path in map(as_path, paths or ()):
             if os.path.isdir(path):
                 draft.add_dir(path, os.path.basename(os.path.abspath(path)), exclude=left_out)
             else:

@@ -11,11 +11,12 @@ from playhead.catalog.files import files_of
 from playhead.errors import Damaged, NotAStore, ReadOnly, StoreLocked, StoreTooNew, WrongType
 from playhead.home import Home
 from playhead.layout import Layout, locate
+from playhead.paths import GivenPath, as_path
 from playhead.reading import open_to_read
 from playhead.store import FORMAT, NEEDED_VERSION, Progress, Store
 
 
-def open(path: str | os.PathLike[str] = "store", mode: str = "a") -> Store:
+def open(path: GivenPath = "store", mode: str = "a") -> Store:
     """Open a store, and make it on first use.
 
     Args:
@@ -30,7 +31,7 @@ def open(path: str | os.PathLike[str] = "store", mode: str = "a") -> Store:
     """
     if mode not in ("a", "r"):
         raise WrongType(f"mode is 'a' or 'r', not {mode!r}")
-    layout = Layout(Path(os.path.abspath(path)))
+    layout = Layout(Path(os.path.abspath(as_path(path))))
     _refuse_other_things(layout, mode)
     if mode == "r":
         _check_format(layout)
@@ -120,7 +121,7 @@ def _make(layout: Layout) -> None:
         return  # another process was as quick
 
 
-def rebuild(path: str | os.PathLike[str], progress: Progress = list) -> list[Damaged]:
+def rebuild(path: GivenPath, progress: Progress = list) -> list[Damaged]:
     """Make the catalogue anew from the folders; the answers are the same as before.
 
     Args:
@@ -133,7 +134,7 @@ def rebuild(path: str | os.PathLike[str], progress: Progress = list) -> list[Dam
     Raises:
         StoreLocked: A run is being recorded.
     """
-    layout = Layout(Path(os.path.abspath(path)))
+    layout = Layout(Path(os.path.abspath(as_path(path))))
     if not layout.marker.is_file():
         raise NotAStore(f"{layout.root} is not a Playhead store: it has no {layout.marker.name}")
     _check_format(layout)

@@ -14,13 +14,12 @@ from playhead.errors import Closed, NotFound, WrongType
 from playhead.lanes.files import sources
 from playhead.lanes.files.manifest import Reference
 from playhead.lanes.files.tree import Tree
+from playhead.paths import GivenPath, as_path
 
 if TYPE_CHECKING:
     from playhead.artifact.version import ArtifactVersion
 
 TYPES = ("model", "dataset", "config", "code", "custom")
-
-StrPath = str | os.PathLike[str]
 
 
 def check_type(type: str) -> str:
@@ -63,11 +62,11 @@ class Artifact:
         self.tags: list[str] = []
         self.references: list[Reference] = []
         self.saved: ArtifactVersion | None = None
-        self._files: list[tuple[StrPath, str | None]] = []
-        self._folders: list[tuple[StrPath, str, Sequence[str]]] = []
+        self._files: list[tuple[GivenPath, str | None]] = []
+        self._folders: list[tuple[GivenPath, str, Sequence[str]]] = []
         self.add_metadata(metadata)
 
-    def add_file(self, path: StrPath, name: str | None = None) -> None:
+    def add_file(self, path: GivenPath, name: str | None = None) -> None:
         """Add a file.
 
         Args:
@@ -79,10 +78,11 @@ class Artifact:
             WrongType: It is something else.
         """
         self._check_open()
-        sources.file(path, name)
-        self._files.append((os.path.abspath(path), name))
+        file = os.path.abspath(as_path(path))
+        sources.file(file, name)
+        self._files.append((file, name))
 
-    def add_dir(self, path: StrPath, name: str = "", *, exclude: Iterable[str] = ()) -> None:
+    def add_dir(self, path: GivenPath, name: str = "", *, exclude: Iterable[str] = ()) -> None:
         """Add all files of a folder.
 
         Args:
@@ -94,15 +94,16 @@ class Artifact:
             NotFound: There is none.
         """
         self._check_open()
-        if not os.path.isdir(path):
-            raise NotFound(f"there is no folder {os.path.abspath(path)} to save")
+        folder = os.path.abspath(as_path(path))
+        if not os.path.isdir(folder):
+            raise NotFound(f"there is no folder {folder} to save")
         if name:
             layout.check_member(name)
-        self._folders.append((os.path.abspath(path), name, [exclude] if isinstance(exclude, str) else list(exclude)))
+        self._folders.append((folder, name, [exclude] if isinstance(exclude, str) else list(exclude)))
 
-    def add(self, path: StrPath, *, exclude: Iterable[str] = ()) -> None:
+    def add(self, path: GivenPath, *, exclude: Iterable[str] = ()) -> None:
         """Add a file, or all files of a folder."""
-        if os.path.isdir(path):
+        if os.path.isdir(as_path(path)):
             self.add_dir(path, exclude=exclude)
         else:
             self.add_file(path)
@@ -166,7 +167,7 @@ class Artifact:
         """The folder of its files in the store, once it is saved."""
         return self._saved().path
 
-    def download(self, target: StrPath | None = None, *, link: bool = False, overwrite: bool = False) -> Path:
+    def download(self, target: GivenPath | None = None, *, link: bool = False, overwrite: bool = False) -> Path:
         """Write its files into a folder, once it is saved; see `ArtifactVersion.download`."""
         return self._saved().download(target, link=link, overwrite=overwrite)
 

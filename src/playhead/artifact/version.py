@@ -19,12 +19,11 @@ from playhead.lanes.files.manifest import Manifest, Reference
 from playhead.lanes.files.pool import Pool
 from playhead.lanes.files.versions import DELETED, Metadata, VersionEntry, Versions
 from playhead.layout import ArtifactFolder, VersionFolder
+from playhead.paths import GivenPath, as_path
 from playhead.progress import watching
 from playhead.wording import counted
 
 if TYPE_CHECKING:
-    import os
-
     from playhead.artifact.comparing import Difference
     from playhead.artifact.lineage import Lineage
 
@@ -159,7 +158,7 @@ class ArtifactVersion:
 
     def download(
         self,
-        target: str | os.PathLike[str] | None = None,
+        target: GivenPath | None = None,
         *,
         link: bool = False,
         overwrite: bool = False,
@@ -182,7 +181,7 @@ class ArtifactVersion:
         """
         manifest = self.manifest
         self._check_references()
-        made = Path(tempfile.mkdtemp(prefix=f"{self.name}-v{self.version}-")) if target is None else Path(target)
+        made = Path(tempfile.mkdtemp(prefix=f"{self.name}-v{self.version}-")) if target is None else as_path(target)
         total = sum(entry.size for entry in manifest.files)
         with self._forgetting(), watching(f"Writing {self.ref}", total, progress) as watch:
             handing.hand_out(

@@ -13,6 +13,7 @@ from playhead.care.ground import Ground
 from playhead.check.finding import REPORT, unforeseen
 from playhead.errors import Damaged, MissingExtra, NotAStore, StoreTooNew
 from playhead.layout import Layout
+from playhead.paths import GivenPath, as_path
 
 Progress = Callable[[Sequence[Thing]], Iterable[Thing]]
 
@@ -21,7 +22,7 @@ LANES = (artifacts, catalogue, episodes, portability, replay, runs, tables, trac
 
 
 def verify(
-    path: str | os.PathLike[str],
+    path: GivenPath,
     *,
     full: bool = False,
     share: Fraction | None = None,
@@ -43,7 +44,7 @@ def verify(
     Raises:
         NotAStore: The folder is something else.
     """
-    layout = Layout(Path(os.path.abspath(path)))
+    layout = Layout(Path(os.path.abspath(as_path(path))))
     if not layout.marker.exists():
         raise NotAStore(f"{layout.root} is not a Playhead store: it has no {layout.marker.name}")
     with Ground(layout) as ground:

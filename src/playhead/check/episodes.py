@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead import disk, facts, tape
+from playhead import facts, tape
 from playhead.check import belonging, clocks, values, video
 from playhead.check.belonging import Said
 from playhead.check.finding import DAMAGE, NOTE, REPORT, SEVERITIES, WARNING, Finding, unforeseen
@@ -20,6 +20,7 @@ from playhead.episode import lanes, static_of
 from playhead.episode.seals import Seals
 from playhead.errors import Damaged, NotFound, StoreTooNew
 from playhead.layout import DatasetFolder, EpisodeFolder
+from playhead.paths import GivenPath, as_path, as_text
 from playhead.wording import counted
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ Progress = Callable[[Sequence[Path]], Iterable[Path]]
 _VIDEO, _VECTOR, _FRAMES = ".mp4", ".parquet", ".frames.parquet"
 
 
-def verify_episode(path: disk.StrPath, *, deep: bool = False) -> list[Finding]:
+def verify_episode(path: GivenPath, *, deep: bool = False) -> list[Finding]:
     """Check one episode: that all of it can be read, and what its times and values look like.
 
     Args:
@@ -44,7 +45,7 @@ def verify_episode(path: disk.StrPath, *, deep: bool = False) -> list[Finding]:
         NotFound: There is no such folder.
         MissingExtra: There is a video, and nothing that reads videos.
     """
-    folder = EpisodeFolder(os.fspath(path))
+    folder = EpisodeFolder(as_text(path))
     if not folder.path.is_dir():
         raise NotFound(f"no episode at {path}: there is no such folder")
     check = _Check(folder, deep)
@@ -54,7 +55,7 @@ def verify_episode(path: disk.StrPath, *, deep: bool = False) -> list[Finding]:
     return _sorted(found)
 
 
-def verify_dataset(path: disk.StrPath, *, deep: bool = False, watch: Progress | None = None) -> list[Finding]:
+def verify_dataset(path: GivenPath, *, deep: bool = False, watch: Progress | None = None) -> list[Finding]:
     """Check all episodes of a folder, finished or not, and the edits beside them.
 
     Args:
@@ -68,7 +69,7 @@ def verify_dataset(path: disk.StrPath, *, deep: bool = False, watch: Progress | 
     Raises:
         NotFound: There is no such folder.
     """
-    folder = DatasetFolder(Path(path))
+    folder = DatasetFolder(as_path(path))
     if not folder.path.is_dir():
         raise NotFound(f"no dataset at {path}: there is no such folder")
     episodes = [folder.episode(number).path for number in folder.numbers()]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from playhead.cli import output, words
-from playhead.cli.options import examples, json_option, store_option
+from playhead.cli.options import PathType, examples, json_option, store_option
 
 if TYPE_CHECKING:
     from playhead.integrations import mosaic, runicorn
@@ -27,7 +27,7 @@ def command() -> None:
         "playhead migrate runicorn /data/runicorn --store path/to/store",
     ),
 )
-@click.argument("source", metavar="SRC", type=click.Path(exists=True, file_okay=False))
+@click.argument("source", metavar="SRC", type=PathType(exists=True, file_okay=False))
 @json_option
 @store_option
 def migrate_runicorn(source: str, as_json: bool, store_path: str | None) -> None:
@@ -53,10 +53,10 @@ def migrate_runicorn(source: str, as_json: bool, store_path: str | None) -> None
         "playhead migrate mosaic telemetry.sqlite --compact",
     ),
 )
-@click.argument("source", metavar="DATABASE", type=click.Path(exists=True, dir_okay=False))
+@click.argument("source", metavar="DATABASE", type=PathType(exists=True, dir_okay=False))
 @click.option(
     "--replay-dir",
-    type=click.Path(exists=True, file_okay=False),
+    type=PathType(exists=True, file_okay=False),
     metavar="DIR",
     help="Where MOSAIC has its replay files. Default: replay beside the database, or above it.",
 )

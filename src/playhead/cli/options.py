@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from playhead.paths import as_path
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -14,10 +17,19 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+
+class PathType(click.Path):
+    """A path of the command line: `~` is the home folder, also in `--store=~/x`, which no shell expands."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Take the path, then check what the option asks of it."""
+        return super().convert(os.fspath(as_path(value)), param, ctx)
+
+
 store_option: Decorator = click.option(
     "--store",
     "store_path",
-    type=click.Path(),
+    type=PathType(),
     metavar="PATH",
     help="The store's folder. Default: PLAYHEAD_STORE, else the store around the current folder, else ./store.",
 )

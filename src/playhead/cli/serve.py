@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from playhead.cli import output
-from playhead.cli.options import examples, json_option
+from playhead.cli.options import PathType, examples, json_option
 from playhead.errors import MissingExtra, ReadOnly
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _checked_token(_context: click.Context, _parameter: click.Parameter, given: 
         "playhead serve /data/store --host 0.0.0.0 --read-only",
     ),
 )
-@click.argument("store_path", metavar="[STORE]", required=False, type=click.Path())
+@click.argument("store_path", metavar="[STORE]", required=False, type=PathType())
 @click.option("--host", default="127.0.0.1", metavar="NAME", help="The address to listen on; 127.0.0.1 by default.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), metavar="N", help="The port. Default: 8765, or the next that is free."
@@ -46,7 +46,7 @@ def _checked_token(_context: click.Context, _parameter: click.Parameter, given: 
     help="What each request has to show. Made where others can reach the server.",
 )
 @click.option("--read-only", is_flag=True, help="Change nothing: no tags, no notes, no deleting.")
-@click.option("--page", type=click.Path(exists=True, file_okay=False), hidden=True, help="Another built page.")
+@click.option("--page", type=PathType(exists=True, file_okay=False), hidden=True, help="Another built page.")
 @json_option
 def command(
     store_path: str | None,

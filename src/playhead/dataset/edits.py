@@ -16,6 +16,7 @@ from playhead.dataset.contract import Dataset
 from playhead.episode import DiskEpisode, Episode
 from playhead.errors import Damaged, NotFound, WrongType
 from playhead.layout import DatasetFolder, EpisodeFolder
+from playhead.paths import GivenPath, as_path
 from playhead.signal import Signal
 
 _VERSION = 1
@@ -79,9 +80,9 @@ class EditedDataset(Dataset):
         Damaged: A line cannot be understood; the message says which.
     """
 
-    def __init__(self, source: Dataset, folder: disk.StrPath) -> None:
+    def __init__(self, source: Dataset, folder: GivenPath) -> None:
         self._source = source
-        self._folder = DatasetFolder(Path(folder))
+        self._folder = DatasetFolder(as_path(folder))
         self._items: dict[str, dict[str, Any]] = {}
         self._dropped: set[str] = set()
         self._read(self._folder.edits)

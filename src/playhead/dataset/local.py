@@ -14,6 +14,7 @@ from playhead.episode import DiskEpisode, DiskEpisodeWriter, Unfinished
 from playhead.episode.writer import ABORTED
 from playhead.errors import Exists, NotFound
 from playhead.layout import DatasetFolder
+from playhead.paths import GivenPath, as_path
 from playhead.wording import counted
 
 
@@ -24,8 +25,8 @@ class LocalDataset(Dataset):
         root: The folder, of Playhead or of any generation of Positronic.
     """
 
-    def __init__(self, root: disk.StrPath) -> None:
-        self._folder = DatasetFolder(Path(root))
+    def __init__(self, root: GivenPath) -> None:
+        self._folder = DatasetFolder(as_path(root))
         self._numbers: list[int] = []
         self._unfinished: list[int] = []
         for number in self._folder.numbers():
@@ -79,8 +80,8 @@ class LocalDatasetWriter(DatasetWriter):
         root: The folder, made by the first episode.
     """
 
-    def __init__(self, root: disk.StrPath) -> None:
-        self._folder = DatasetFolder(Path(root))
+    def __init__(self, root: GivenPath) -> None:
+        self._folder = DatasetFolder(as_path(root))
         self._next = self._folder.highest() + 1
 
     def new_episode(

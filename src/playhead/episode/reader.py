@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from playhead import disk, facts, strictjson
+from playhead import facts, strictjson
 from playhead.episode import lanes, seals
 from playhead.episode.contract import Episode
 from playhead.episode.seals import Seals
 from playhead.errors import Damaged, NotFound
 from playhead.layout import EpisodeFolder
 from playhead.owner import Owner
+from playhead.paths import GivenPath, as_text
 from playhead.signal import Signal
 
 
@@ -28,8 +29,8 @@ class DiskEpisode(Episode):
         Damaged: A video has no index.
     """
 
-    def __init__(self, directory: disk.StrPath) -> None:
-        self._folder = EpisodeFolder(os.fspath(directory))
+    def __init__(self, directory: GivenPath) -> None:
+        self._folder = EpisodeFolder(as_text(directory))
         try:
             self._files = self._folder.signals()
         except FileNotFoundError:

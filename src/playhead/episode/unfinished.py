@@ -13,6 +13,7 @@ from playhead.episode import sealing
 from playhead.episode.reader import DiskEpisode
 from playhead.errors import Damaged, NotFound, StoreLocked
 from playhead.layout import EpisodeFolder
+from playhead.paths import GivenPath, as_text
 
 
 class Unfinished:
@@ -22,8 +23,8 @@ class Unfinished:
         path: Its folder.
     """
 
-    def __init__(self, path: disk.StrPath) -> None:
-        self._folder = EpisodeFolder(os.fspath(path))
+    def __init__(self, path: GivenPath) -> None:
+        self._folder = EpisodeFolder(as_text(path))
 
     @property
     def path(self) -> Path:

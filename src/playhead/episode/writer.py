@@ -21,6 +21,7 @@ from playhead.episode.contract import EpisodeWriter
 from playhead.episode.sealing import seal
 from playhead.errors import Closed, Exists, WrongType
 from playhead.layout import EpisodeFolder
+from playhead.paths import GivenPath, as_text
 from playhead.signal.contract import check_stamp
 from playhead.tape import SYNC_NS, Tape
 
@@ -51,7 +52,7 @@ class DiskEpisodeWriter(EpisodeWriter):
 
     def __init__(
         self,
-        directory: disk.StrPath,
+        directory: GivenPath,
         *,
         uid: str | None = None,
         created_ts_ns: int | None = None,
@@ -60,7 +61,7 @@ class DiskEpisodeWriter(EpisodeWriter):
         sync: bool = True,
     ) -> None:
         self._sync = sync
-        self._folder = EpisodeFolder(os.fspath(directory))
+        self._folder = EpisodeFolder(as_text(directory))
         self._notify = notify
         self._recorders: dict[str, lanes.Appending] = {}
         self._settings: dict[str, tuple[str | None, dict[str, Any]]] = {}

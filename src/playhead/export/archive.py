@@ -9,10 +9,11 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead import disk, strictjson
+from playhead import strictjson
 from playhead.episode import Episode
 from playhead.errors import WrongType
 from playhead.export.chosen import check_target, choose, file_name, is_video, new_file
+from playhead.paths import GivenPath
 from playhead.signal import Signal
 
 _BLOCK_BYTES = 1 << 26
@@ -20,7 +21,7 @@ _BLOCK_BYTES = 1 << 26
 
 def to_npz(
     episode: Episode,
-    target: disk.StrPath,
+    target: GivenPath,
     *,
     signals: Iterable[str] | None = None,
     video: bool = False,

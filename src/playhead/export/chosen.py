@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from playhead import disk, layout
 from playhead.episode import Episode
 from playhead.errors import BadKey, Empty, Exists, NotFound
+from playhead.paths import GivenPath, as_path
 from playhead.signal import Signal
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -52,13 +53,13 @@ def is_video(signal: Signal[Any]) -> bool:
     return isinstance(value, np.ndarray) and value.dtype in (np.uint8, np.uint16) and value.ndim in (2, 3)
 
 
-def check_target(target: disk.StrPath, *, force: bool) -> Path:
+def check_target(target: GivenPath, *, force: bool) -> Path:
     """See that a file may be written; nothing is made before all else is checked too.
 
     Raises:
         Exists: The file is there, and may not be replaced.
     """
-    path = Path(target)
+    path = as_path(target)
     if path.is_dir():
         raise Exists(f"{path} is a folder; name a file in it")
     if path.exists() and not force:

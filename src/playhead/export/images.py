@@ -15,6 +15,7 @@ from playhead import disk
 from playhead.episode import Episode
 from playhead.errors import Empty, Exists, WrongType
 from playhead.export.chosen import choose, file_name, is_video, regular_times
+from playhead.paths import GivenPath, as_path
 from playhead.signal import Signal
 
 Progress = Callable[[Sequence[int]], Iterable[int]]
@@ -25,7 +26,7 @@ _OURS = re.compile(r"\d{6,}\.png")
 
 def to_frames(
     episode: Episode,
-    target: disk.StrPath,
+    target: GivenPath,
     *,
     signals: Iterable[str] | None = None,
     rate: float | None = None,
@@ -62,7 +63,8 @@ def to_frames(
     cameras = {name: signal for name, signal in chosen.items() if name not in others}
     if not cameras:
         raise Empty("there are no frames to export: no signal of the episode is images")
-    folders = {name: Path(target) / file_name(name) for name in cameras}
+    root = as_path(target)
+    folders = {name: root / file_name(name) for name in cameras}
     for folder in folders.values():
         if folder.exists() and any(folder.iterdir()) and not force:
             raise Exists(f"{folder} holds files; choose another folder, or replace frames with force=True (--force)")

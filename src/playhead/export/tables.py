@@ -16,6 +16,7 @@ from playhead.episode import Episode
 from playhead.errors import Empty, WrongType
 from playhead.export.chosen import check_target, choose, is_video, new_file, regular_times
 from playhead.export.lines import csv_writer
+from playhead.paths import GivenPath
 from playhead.sampling import sample
 from playhead.signal import Signal
 
@@ -24,7 +25,7 @@ _ROWS = 1 << 16  # turned into text at once
 
 def to_csv(
     episode: Episode,
-    target: disk.StrPath,
+    target: GivenPath,
     *,
     rate: float | None = None,
     rules: Mapping[str, str] | None = None,
@@ -60,7 +61,7 @@ def to_csv(
 
 def to_parquet(
     episode: Episode,
-    target: disk.StrPath,
+    target: GivenPath,
     *,
     rate: float | None = None,
     rules: Mapping[str, str] | None = None,

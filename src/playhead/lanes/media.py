@@ -10,6 +10,7 @@ from typing import Any
 
 from playhead import clock, disk
 from playhead.errors import WrongShape, WrongType
+from playhead.paths import as_path
 
 _KEY = re.compile(r"[^\w.-]+")
 
@@ -25,7 +26,7 @@ def save_image(folder: Path, key: str, image: Any) -> Path:
     disk.make_folders(folder, durable=False)
     stem = f"{clock.now_ns() // 1_000_000}_{os.urandom(3).hex()}_{_KEY.sub('_', key)[:100]}"
     if isinstance(image, (str, os.PathLike)):
-        source = Path(image)
+        source = as_path(image)
         target = folder / f"{stem}{source.suffix.lower()}"
         disk.copy(source, target)
         return target

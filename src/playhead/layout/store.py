@@ -26,6 +26,7 @@ from playhead.layout.reels import ReplayFolder
 from playhead.layout.runs import RunFolder
 from playhead.layout.tables import TABLES, TableFolder
 from playhead.layout.traces import TRACES, TraceFolder
+from playhead.paths import GivenPath, as_path
 
 RECORDING = ".recording"
 TRASH = ".trash"
@@ -196,13 +197,13 @@ class Layout:
                 yield RunFolder(folder)
 
 
-def locate(given: str | os.PathLike[str] | None = None) -> Path:
+def locate(given: GivenPath | None = None) -> Path:
     """Find the store that a command means: the given path, else `PLAYHEAD_STORE`, else the one around the current
     folder, else `./store`.
     """
     chosen = given or os.environ.get("PLAYHEAD_STORE")
     if chosen:
-        return Path(chosen)
+        return as_path(chosen)
     return store_around(Path.cwd()) or Path.cwd() / "store"
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from playhead import clock, disk, strictjson
+from playhead import clock, strictjson
 from playhead.episode import Episode
+from playhead.paths import GivenPath
 from playhead.plots import curves, strips, style
 from playhead.plots.material import Camera, Curve, Material, gather
 from playhead.plots.saving import check_ending, save
@@ -39,7 +40,7 @@ _PLOT = (_Look(1.25, 0.2, 6), _Look(0.8, 0.16, 20), _Look(0.5, 0.12, 64))
 
 def contact_sheet(
     episode: Episode,
-    path: disk.StrPath | None = None,
+    path: GivenPath | None = None,
     *,
     signals: Iterable[str] | None = None,
     frames: int = 8,
@@ -68,7 +69,7 @@ def contact_sheet(
 
 def plot_signals(
     episode: Episode,
-    path: disk.StrPath | None = None,
+    path: GivenPath | None = None,
     *,
     signals: Iterable[str] | None = None,
     title: str | None = None,
@@ -95,7 +96,7 @@ def plot_signals(
 
 def _page(
     episode: Episode,
-    path: disk.StrPath | None,
+    path: GivenPath | None,
     signals: Iterable[str] | None,
     title: str | None,
     looks: Sequence[_Look],

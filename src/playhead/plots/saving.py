@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from playhead import disk
 from playhead.errors import BadName
+from playhead.paths import GivenPath, as_path
 from playhead.plots.style import DPI
 
 if TYPE_CHECKING:
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 _FORMATS = ("png", "svg", "pdf")
 
 
-def check_ending(path: disk.StrPath | None) -> str:
+def check_ending(path: GivenPath | None) -> str:
     """Give the format that a path asks for; PNG where there is none.
 
     Raises:
         BadName: It asks for another one.
     """
-    ending = "png" if path is None else Path(path).suffix.lower().removeprefix(".")
+    ending = "png" if path is None else as_path(path).suffix.lower().removeprefix(".")
     if ending not in _FORMATS:
         raise BadName(f"{path} does not say what to draw: let it end with {', '.join(f'.{one}' for one in _FORMATS)}")
     return ending
 
 
-def save(figure: Figure, path: disk.StrPath | None) -> None:
+def save(figure: Figure, path: GivenPath | None) -> None:
     """Write a figure, whole or not at all; nowhere where the path is None."""
     if path is not None:
         picture = io.BytesIO()
         figure.savefig(picture, format=check_ending(path), dpi=DPI, facecolor="white")
-        disk.replace(path, picture.getvalue())
+        disk.replace(as_path(path), picture.getvalue())

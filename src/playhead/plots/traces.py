@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead import disk
 from playhead.errors import Empty
+from playhead.paths import GivenPath
 from playhead.plots import style
 from playhead.plots.curves import thinned
 from playhead.plots.saving import check_ending, save
@@ -34,7 +34,7 @@ _WIDE_RANGE = 50  # from which on equal ratios tell more than equal differences
 _WIDEST = 1e100  # beyond it, logarithms overflow
 
 
-def plot_trace(trace: Trace, path: disk.StrPath | None = None, *, title: str | None = None) -> Figure:
+def plot_trace(trace: Trace, path: GivenPath | None = None, *, title: str | None = None) -> Figure:
     """Draw the error of a trace over its steps, with its best so far and its keyframes.
 
     The error has a logarithmic axis where all errors are above zero and differ much. The strip below is the darker the

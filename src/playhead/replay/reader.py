@@ -11,12 +11,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead import clock, disk
+from playhead import clock
 from playhead.errors import Closed, NotFound, OutOfRange, WrongType
 from playhead.lanes.arrays.foreign import ForeignPart
 from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.sealing import CONTRACT
 from playhead.layout import ReelFiles, store_around
+from playhead.paths import GivenPath, as_path
 from playhead.signal.keys import INDEX, as_integer
 
 _BLOCK = 1024  # steps whose rewards and flags are kept for the next call
@@ -32,8 +33,8 @@ class ReplayReader:
         path: The file, `{run_id}.h5`.
     """
 
-    def __init__(self, path: disk.StrPath) -> None:
-        self._path = Path(path)
+    def __init__(self, path: GivenPath) -> None:
+        self._path = as_path(path)
         self._reel: Reel | None = None
         self._lock = threading.RLock()
         self._block: tuple[int, NDArray[Any]] = (0, np.empty(0))

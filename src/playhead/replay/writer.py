@@ -13,13 +13,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from playhead import at_exit, disk
+from playhead import at_exit
 from playhead.errors import BadName, Closed, Exists, PlayheadError, WrongShape, WrongType
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.foreign import ForeignPart
 from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.writer import ReelWriter
 from playhead.layout import ReplayFolder
+from playhead.paths import GivenPath, as_path
 from playhead.ref import make_frame_ref
 
 _DEFAULT_CODEC = "zstd"
@@ -55,7 +56,7 @@ class ReplayWriter:
     def __init__(
         self,
         run_id: str,
-        replay_dir: disk.StrPath,
+        replay_dir: GivenPath,
         *,
         frame_shape: Sequence[int] | None = None,
         obs_shape: Sequence[int] | None = None,
@@ -66,7 +67,7 @@ class ReplayWriter:
         queue_size: int = 1000,  # noqa: ARG002
         config: ReplayConfig | None = None,
     ) -> None:
-        self._files = ReplayFolder(Path(replay_dir)).reel(run_id)
+        self._files = ReplayFolder(as_path(replay_dir)).reel(run_id)
         if config is not None and (chunk_size is not None or compression != _DEFAULT_CODEC):
             raise WrongType("config says the codec and the chunk; leave compression and chunk_size out beside it")
         self._config = config or ReplayConfig(codec=compression, chunk=chunk_size)

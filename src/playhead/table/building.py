@@ -14,6 +14,7 @@ import numpy as np
 from playhead.errors import WrongType
 from playhead.lanes.rows import npy
 from playhead.layout import TableFolder
+from playhead.paths import GivenPath, as_path
 from playhead.progress import watching
 from playhead.table import games, placing, reading, sources
 from playhead.table.reading import Skipped, decoded
@@ -30,7 +31,7 @@ _MANY = 200  # episodes that take long
 
 def build(
     source: Any,
-    out: str | os.PathLike[str],
+    out: GivenPath,
     *,
     columns: Any = None,
     where: str | None = None,
@@ -79,7 +80,7 @@ def build(
         Exists: There is something at `out`.
         NotFound, WrongType, Damaged: What the source has cannot be read, or no rows can be made of it.
     """
-    path = Path(out)
+    path = as_path(out)
     if shard_bytes is not None and (not isinstance(shard_bytes, int) or shard_bytes < 1):
         raise WrongType(f"shard_bytes is a number of bytes, not {shard_bytes!r}")
     options = Options(sources.as_mapping(columns), where, at, rate, branches, widen)
@@ -91,7 +92,7 @@ def build(
 
 
 def append(
-    path: str | os.PathLike[str],
+    path: GivenPath,
     source: Any,
     *,
     columns: Any = None,
@@ -131,7 +132,7 @@ def append(
         WrongType: The rows, or what is known of the runs, differ from those of the table; says how.
         StoreLocked: Somebody else is adding.
     """
-    folder = TableFolder(Path(path))
+    folder = TableFolder(as_path(path))
     table = Table.open(folder.path, mmap=True)
     if not table._opened.is_ours:
         raise WrongType(f"another program made {folder.path}; merge it into a new table, and add rows there")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from playhead.errors import Empty, WrongType
 from playhead.lanes.rows import npy
+from playhead.paths import GivenPath, as_path
 from playhead.table import building, placing, sources
 from playhead.table.sources import Plan
 from playhead.table.sources.tables import TableItem, known_of, opened
@@ -19,8 +19,8 @@ from playhead.table.writing import RUN, STEP
 
 
 def merge(
-    tables: Iterable[Table | str | os.PathLike[str]],
-    out: str | os.PathLike[str],
+    tables: Iterable[Table | GivenPath],
+    out: GivenPath,
     *,
     widen: bool = False,
     shard_bytes: int | None = None,
@@ -62,7 +62,7 @@ def merge(
         )
     plan = Plan(_widest([table.dtype for table in several]), known, [TableItem(table) for table in several])
     built: dict[str, Any] = {"source": [str(table.path) for table in several]}
-    path = Path(out)
+    path = as_path(out)
     with placing.new_folder(path, overwrite=overwrite) as folder:
         building.write(folder, plan, built, shard_bytes=shard_bytes, workers=1, errors="raise", progress=progress)
     return building.reopened(path, progress, mmap=mmap)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +15,7 @@ from playhead.errors import Closed, Damaged, NotFound, OutOfRange, WrongShape, W
 from playhead.lanes.rows import spans as ranges
 from playhead.lanes.rows.held import OneArray, Rows
 from playhead.lanes.rows.spans import Spans
+from playhead.paths import GivenPath, as_path
 from playhead.progress import watching
 from playhead.table import opening
 from playhead.table.runs import TableRuns
@@ -62,7 +62,7 @@ class Table:
     @classmethod
     def open(
         cls,
-        path: str | os.PathLike[str],
+        path: GivenPath,
         *,
         mmap: bool = False,
         shared: bool = False,
@@ -87,12 +87,13 @@ class Table:
             Damaged: A file of it is not what was written.
             MemoryError: It does not fit; says what to do.
         """
+        folder = as_path(path)
         for is_last in (False, False, True):  # it may be replaced just now
             opened = None
             try:
-                opened = opening.look_at(Path(path))
+                opened = opening.look_at(folder)
                 total = sum(source.size for source in opened.sources)
-                with watching(f"loading {Path(path).name}", 0 if mmap else total, progress) as watch:
+                with watching(f"loading {folder.name}", 0 if mmap else total, progress) as watch:
                     rows = opening.hold(opened, mapped=mmap, shared=shared, cached=cached, threads=threads, watch=watch)
                 opened.index.file.check_folder()
                 return cls(opened, rows)
@@ -103,16 +104,14 @@ class Table:
         raise AssertionError("the last try ends either way")
 
     @classmethod
-    def build(cls, source: Any, out: str | os.PathLike[str], **options: Any) -> Table:
+    def build(cls, source: Any, out: GivenPath, **options: Any) -> Table:
         """Make a table of run files, episodes, arrays or Parquet files; see `playhead.table.building.build`."""
         from playhead.table import building
 
         return building.build(source, out, **options)
 
     @classmethod
-    def merge(
-        cls, tables: Iterable[Table | str | os.PathLike[str]], out: str | os.PathLike[str], **options: Any
-    ) -> Table:
+    def merge(cls, tables: Iterable[Table | GivenPath], out: GivenPath, **options: Any) -> Table:
         """Make one table of several, their runs one behind the other; see `playhead.table.merging.merge`."""
         from playhead.table import merging
 

@@ -16,6 +16,7 @@ from playhead.catalog.tables import State, TableIndex
 from playhead.errors import Damaged, NotFound, StoreTooNew, WrongType
 from playhead.lanes.rows import loading, npy
 from playhead.layout import TableFolder
+from playhead.paths import GivenPath, as_path
 from playhead.progress import Watch, watching
 from playhead.table import opening
 from playhead.table.writing import RUN, STEP
@@ -43,7 +44,7 @@ class Finding(NamedTuple):
     is_harmless: bool = False
 
 
-def verify(path: str | os.PathLike[str], progress: bool | None = None) -> list[Finding]:
+def verify(path: GivenPath, progress: bool | None = None) -> list[Finding]:
     """Check every byte of a table; give what is wrong, nothing where nothing is.
 
     Args:
@@ -53,7 +54,7 @@ def verify(path: str | os.PathLike[str], progress: bool | None = None) -> list[F
     Raises:
         NotFound: There is no table.
     """
-    folder = TableFolder(Path(path))
+    folder = TableFolder(as_path(path))
     index = TableIndex(folder.database)
     try:
         opening.check_is_there(folder, index)

@@ -15,6 +15,7 @@ from playhead.lanes.keyframes import tree
 from playhead.lanes.keyframes.contents import Contents, FirstSteps
 from playhead.lanes.keyframes.marks import Marks
 from playhead.lanes.keyframes.retention import Retention
+from playhead.paths import GivenPath, as_path
 from playhead.signal import Signal
 from playhead.signal.arrays import Positions, frozen
 from playhead.signal.keys import INDEX, as_integer
@@ -53,7 +54,7 @@ class Trace(Signal[Any]):
     @classmethod
     def open(
         cls,
-        path: disk.StrPath,
+        path: GivenPath,
         step: Step | None = None,
         *,
         trace: int | None = None,
@@ -75,8 +76,9 @@ class Trace(Signal[Any]):
             Damaged: It cannot be read.
         """
         which = Which(trace, variant)
-        found = cls(load(Path(path), which), step, cache_bytes=cache_bytes)
-        found._source, found._which = Path(path), which
+        file = as_path(path)
+        found = cls(load(file, which), step, cache_bytes=cache_bytes)
+        found._source, found._which = file, which
         identity.warn_of_differences(found._contents.facts.get("step"), step, stacklevel=2)
         return found
 
@@ -179,7 +181,7 @@ class Trace(Signal[Any]):
 
     def resume(
         self,
-        target: disk.StrPath,
+        target: GivenPath,
         *,
         at: int,
         input: Any = None,
@@ -205,7 +207,7 @@ class Trace(Signal[Any]):
             OutOfRange: There is no such step.
             Exists: There is a trace already.
         """
-        path, last = Path(target), as_integer(at, INDEX)
+        path, last = as_path(target), as_integer(at, INDEX)
         self._seeker.check(last)
         if path.exists() or tape_of(path).exists():
             raise Exists(f"there is a trace {path} already; resuming makes a new one, so pass another name")

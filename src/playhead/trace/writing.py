@@ -20,6 +20,7 @@ from playhead.lanes.keyframes.retention import Retention, Tiered
 from playhead.lanes.keyframes.stored import StoredContents
 from playhead.lanes.keyframes.tape import TraceTape
 from playhead.lanes.keyframes.tiers import DEFAULT_BUCKET
+from playhead.paths import GivenPath, as_path
 from playhead.signal.solo import tape_of
 from playhead.trace import forms, identity
 from playhead.trace.identity import Step
@@ -47,7 +48,7 @@ class TraceWriter:
 
     def __init__(
         self,
-        target: disk.StrPath,
+        target: GivenPath,
         *,
         step: Step | None = None,
         bucket: int | None = None,
@@ -55,7 +56,7 @@ class TraceWriter:
         parameters: Mapping[str, Any] | None = None,
         resume: bool = False,
     ) -> None:
-        self._target = Path(target)
+        self._target = as_path(target)
         self._form = forms.of_path(self._target)
         chosen = _chosen(bucket, retention)
         disk.make_folders(self._target.parent)
@@ -205,14 +206,14 @@ def _chosen(bucket: int | None, retention: Retention | None) -> Retention:
     return ways.from_json(retention.to_json())
 
 
-def recover(target: disk.StrPath) -> bool:
+def recover(target: GivenPath) -> bool:
     """Finish the file of a recording that died; tell whether there was one.
 
     Raises:
         StoreLocked: It is still being recorded.
         Damaged: Its tape cannot be read.
     """
-    path = Path(target)
+    path = as_path(target)
     folder = tape_of(path)
     tape.sweep(folder)
     held = tape.hold(folder, path) if folder.is_dir() else None

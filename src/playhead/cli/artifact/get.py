@@ -8,14 +8,14 @@ import click
 
 from playhead.cli import output, words
 from playhead.cli.artifact.options import version_argument
-from playhead.cli.options import examples, json_option, open_to_read, store_option
+from playhead.cli.options import PathType, examples, json_option, open_to_read, store_option
 
 
 @click.command(
     "get", epilog=examples("playhead artifact get policy:latest", "playhead artifact get policy:v3 models/ --overwrite")
 )
 @version_argument()
-@click.argument("target", metavar="[FOLDER]", required=False, type=click.Path(path_type=Path))
+@click.argument("target", metavar="[FOLDER]", required=False, type=PathType(path_type=Path))
 @click.option("--link", is_flag=True, help="Give the store's own files, without a copy: never write to them.")
 @click.option("--overwrite", is_flag=True, help="Replace files that are there with another content.")
 @json_option

@@ -8,7 +8,7 @@ import click
 
 from playhead import strictjson
 from playhead.cli import output, words
-from playhead.cli.options import examples, json_option, open_to_change, store_option
+from playhead.cli.options import PathType, examples, json_option, open_to_change, store_option
 
 _TYPES = ("model", "dataset", "config", "code", "custom")
 
@@ -23,7 +23,7 @@ _TYPES = ("model", "dataset", "config", "code", "custom")
     ),
 )
 @click.argument("name")
-@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=PathType())
 @click.option("--type", "kind", type=click.Choice(_TYPES), default="model", show_default=True, help="What it is.")
 @click.option("--alias", "aliases", multiple=True, metavar="WORD", help="A word that names this version from now on.")
 @click.option("--tag", "tags", multiple=True, metavar="WORD", help="A word to find it by.")

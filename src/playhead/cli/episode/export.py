@@ -10,7 +10,7 @@ from playhead.cli import output, words
 from playhead.cli.episode import progress
 from playhead.cli.episode.options import episode_argument, signals_option
 from playhead.cli.episode.source import find_episode
-from playhead.cli.options import examples, json_option, store_option
+from playhead.cli.options import PathType, examples, json_option, store_option
 
 _FORMATS = ("csv", "parquet", "npz", "frames")
 
@@ -25,7 +25,7 @@ _FORMATS = ("csv", "parquet", "npz", "frames")
     ),
 )
 @episode_argument
-@click.argument("target", type=click.Path(path_type=Path))
+@click.argument("target", type=PathType(path_type=Path))
 @click.option(
     "--format",
     "form",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playhead.cli.options import Decorator
+from playhead.cli.options import Decorator, PathType
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -45,7 +45,7 @@ def output_option(default: str) -> Decorator:
     """
     text = f"The file: PNG, SVG or PDF by its ending. Default: {default}, which is replaced."
     return click.option(
-        "-o", "--output", "target", type=click.Path(dir_okay=False), default=default, metavar="PATH", help=text
+        "-o", "--output", "target", type=PathType(dir_okay=False), default=default, metavar="PATH", help=text
     )
 
 

@@ -14,6 +14,7 @@ from playhead import layout, strictjson
 from playhead.cli.errors import complain
 from playhead.errors import Damaged, NotAStore, NotFound
 from playhead.layout import DatasetFolder, EpisodeFolder
+from playhead.paths import as_path
 
 if TYPE_CHECKING:
     from playhead.dataset import EditedDataset
@@ -167,7 +168,7 @@ def find_dataset(given: str | None, text: str) -> Source:
         NotFound: None is meant; the message lists those there are.
     """
     found = _dataset(given, text)
-    if found is None and _is_episode(Path(text)):
+    if found is None and _is_episode(as_path(text)):
         raise NotFound(f"{text} is one episode, not a dataset. See: playhead episode show {text}")
     if found is None:
         raise _no_dataset(given, text)
@@ -184,8 +185,8 @@ def find_episode(given: str | None, text: str) -> Found:
     Raises:
         NotFound: None is meant, or more than one.
     """
-    if _is_episode(Path(text)):
-        return _at_path(given, Path(text))
+    if _is_episode(as_path(text)):
+        return _at_path(given, as_path(text))
     head, slash, key = text.rpartition("/")
     source = _dataset(given, head) if slash else None
     if source is not None and key:
@@ -202,7 +203,7 @@ def find(given: str | None, text: str) -> Source | Found:
     """Give the dataset or the episode that a text means; see `find_dataset` and `find_episode`."""
     if (source := _dataset(given, text)) is not None:
         return source
-    if "/" not in text and not Path(text).exists():
+    if "/" not in text and not as_path(text).exists():
         raise _no_dataset(given, text)
     return find_episode(given, text)
 
@@ -221,7 +222,7 @@ def _dataset(given: str | None, text: str) -> Source | None:
         for source in _in_store(given):
             if source.name == text:
                 return source
-    path = Path(text)
+    path = as_path(text)
     return _at(given, path) if _is_dataset(path) else None
 
 
@@ -243,7 +244,7 @@ def _no_dataset(given: str | None, text: str) -> NotFound:
         known = _store(given).datasets()
     except NotAStore as absence:
         return NotFound(f"no dataset {text!r}: {absence}")
-    path = Path(text)
+    path = as_path(text)
     hint = (
         f"The folder {path} holds no episodes"
         if path.is_dir()

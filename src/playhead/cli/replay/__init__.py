@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from playhead.cli.options import examples, json_option, store_option
+from playhead.cli.options import PathType, examples, json_option, store_option
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -61,7 +61,7 @@ def _complete(context: click.Context, _parameter: click.Parameter, begun: str) -
 @click.option("--frames", type=click.IntRange(1), metavar="N", help="Print N frames, evenly spread, and leave.")
 @click.option(
     "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=PathType(dir_okay=False, path_type=Path),
     metavar="PATH",
     help="Write a film instead: .mp4 (extra video) or .gif.",
 )

@@ -12,6 +12,7 @@ import click
 from playhead import layout
 from playhead.cli.options import open_to_read
 from playhead.errors import NotFound
+from playhead.paths import as_path
 
 if TYPE_CHECKING:
     from playhead.table import Table
@@ -30,7 +31,7 @@ def find(given: str | None, text: str) -> Path:
     place = layout.Layout(layout.locate(given))
     if not text.startswith((".", "/")) and text in place.tables():
         return place.table(text).path
-    path = Path(text)
+    path = as_path(text)
     if path.is_dir():
         return path
     raise NotFound.among("table", text, place.tables(), hint="A table elsewhere is named by its path")
@@ -41,7 +42,7 @@ def new(given: str | None, text: str) -> Path:
     place = layout.Layout(layout.locate(given))
     if "/" not in text and not text.startswith((".", "~")) and place.marker.is_file():
         return place.table(text).path
-    return Path(text)
+    return as_path(text)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import click
 
 from playhead.cli import output, words
 from playhead.cli.errors import complain
-from playhead.cli.options import examples, json_option, store_option
+from playhead.cli.options import PathType, examples, json_option, store_option
 from playhead.cli.trace import source
 from playhead.cli.trace.options import step_option, trace_argument, which_options
 
@@ -26,7 +26,7 @@ FORMS = ("tiered", "tiered-delta", "v1", "v2", "train")  # of playhead.trace.for
     ),
 )
 @trace_argument()
-@click.argument("target", type=click.Path(dir_okay=False))
+@click.argument("target", type=PathType(dir_okay=False))
 @click.option("--form", type=click.Choice(FORMS), help="Which JSON. Default: tiered-delta with inputs, else tiered.")
 @click.option("--tiered", is_flag=True, help="Keep the keyframes that tiers have, fewer of later steps.")
 @click.option(

@@ -9,7 +9,7 @@ import click
 
 from playhead import disk, strictjson
 from playhead.cli import words
-from playhead.cli.options import examples, json_option, store_option
+from playhead.cli.options import PathType, examples, json_option, store_option
 from playhead.cli.trace import source
 from playhead.cli.trace.options import step_option, trace_argument, which_options
 from playhead.errors import Empty
@@ -35,7 +35,7 @@ _BEST, _LAST = "best", "last"
     "-o",
     "--output",
     "target",
-    type=click.Path(dir_okay=False),
+    type=PathType(dir_okay=False),
     metavar="PATH",
     help="Write the state to a file, as JSON that comes back to the last bit.",
 )

@@ -15,6 +15,7 @@ from playhead.cli.options import open_to_read
 from playhead.cli.resolve import find_run
 from playhead.errors import NotFound
 from playhead.layout import tape_beside
+from playhead.paths import as_path
 
 if TYPE_CHECKING:
     from playhead.trace import Trace
@@ -54,7 +55,7 @@ def find(given: str | None, text: str, place: int | None = None, variant: int | 
 
     which = Which(place, variant)
     if _FILE.fullmatch(text):
-        path = Path(text)
+        path = as_path(text)
         if not path.exists() and not tape_beside(path).is_dir():
             raise NotFound(f"no file {text}. A trace of the store is RUN/NAME. See: playhead trace ls")
         return Found(text, path, which)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Protocol
 
 from playhead import disk
@@ -14,6 +13,7 @@ from playhead.export.film import timing
 from playhead.export.film.canvas import Canvas
 from playhead.export.film.pictures import RGB
 from playhead.export.film.script import Script
+from playhead.paths import GivenPath, as_path
 
 __all__ = ["ENDINGS", "Script", "check_ending", "to_film"]
 
@@ -29,7 +29,7 @@ class _Sink(Protocol):
 
 def to_film(
     episode: Episode,
-    target: disk.StrPath,
+    target: GivenPath,
     *,
     signal: str | None = None,
     fps: float | None = None,
@@ -93,13 +93,13 @@ def to_film(
     return len(chosen)
 
 
-def check_ending(target: disk.StrPath) -> str:
+def check_ending(target: GivenPath) -> str:
     """Give what kind of film a name asks for.
 
     Raises:
         BadName: None.
     """
-    ending = Path(target).suffix.lower().removeprefix(".")
+    ending = as_path(target).suffix.lower().removeprefix(".")
     if ending not in ENDINGS:
         raise BadName(f"{target} does not say what to write: let it end with .mp4 or .gif")
     return ending

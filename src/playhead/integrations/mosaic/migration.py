@@ -24,6 +24,7 @@ from playhead.integrations.mosaic.report import Report
 from playhead.integrations.mosaic.source import SourceRun
 from playhead.integrations.mosaic.verifying import Differs
 from playhead.layout import RunFolder
+from playhead.paths import GivenPath, as_path
 from playhead.progress import watching
 from playhead.store import Store
 
@@ -31,10 +32,10 @@ _LOOKS = 3  # at each step: one to plan, one to copy, one to compare
 
 
 def survey(
-    path: str | os.PathLike[str],
+    path: GivenPath,
     store: Store | None = None,
     *,
-    replay_dir: str | os.PathLike[str] | None = None,
+    replay_dir: GivenPath | None = None,
     progress: bool | None = False,
 ) -> Report:
     """Look at all that `migrate` would take over, and say what that is; nothing is written.
@@ -55,10 +56,10 @@ def survey(
 
 
 def migrate(
-    path: str | os.PathLike[str],
+    path: GivenPath,
     store: Store,
     *,
-    replay_dir: str | os.PathLike[str] | None = None,
+    replay_dir: GivenPath | None = None,
     compact: bool = False,
     progress: bool | None = False,
 ) -> Report:
@@ -88,9 +89,9 @@ def migrate(
     return migration.report
 
 
-def _checked(path: str | os.PathLike[str], replay_dir: str | os.PathLike[str] | None) -> tuple[Path, Path | None]:
-    at = Path(path).expanduser().resolve()
-    folder = source.replay_folder(at, None if replay_dir is None else Path(replay_dir).expanduser().resolve())
+def _checked(path: GivenPath, replay_dir: GivenPath | None) -> tuple[Path, Path | None]:
+    at = as_path(path).resolve()
+    folder = source.replay_folder(at, None if replay_dir is None else as_path(replay_dir).resolve())
     if folder is not None and not folder.is_dir():
         raise NotFound(f"there is no folder {folder}; give the one in which MOSAIC has its replay files")
     return at, folder

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,13 @@ from playhead.integrations.runicorn.report import Report
 from playhead.integrations.runicorn.roots import Candidate, Root
 from playhead.integrations.runicorn.source import SourceRun
 from playhead.layout import RunFolder
+from playhead.paths import GivenPath, as_path
 from playhead.store import Store
 
 Progress = Callable[[Sequence[Any]], Iterable[Any]]
 
 
-def migrate(folder: str | os.PathLike[str], store: Store, progress: Progress = iter) -> Report:
+def migrate(folder: GivenPath, store: Store, progress: Progress = iter) -> Report:
     """Take over all runs and artifacts of a Runicorn folder. It is only read; doing it again doubles nothing.
 
     Args:
@@ -53,8 +53,8 @@ def migrate(folder: str | os.PathLike[str], store: Store, progress: Progress = i
     return migration.report
 
 
-def _checked(folder: str | os.PathLike[str], store: Path) -> Path:
-    root = Path(folder).expanduser().resolve()
+def _checked(folder: GivenPath, store: Path) -> Path:
+    root = as_path(folder).resolve()
     if not root.is_dir():
         raise NotFound(f"there is no folder {root}; give the one that Runicorn records into")
     if root.is_relative_to(store.resolve()):

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead import disk
 from playhead.lanes.vectors.kind import Kind
 from playhead.lanes.vectors.parquet import ParquetSamples
 from playhead.owner import Fields, Owner
+from playhead.paths import GivenPath, as_path
 from playhead.signal.contract import Positions, Signal
 from playhead.signal.memory import frozen
 from playhead.signal.view import take
@@ -29,8 +29,8 @@ class SimpleSignal(Signal[T]):
         owner: Whose the file must be; None for a file that stands alone.
     """
 
-    def __init__(self, filepath: disk.StrPath, timeline: str | None = None, *, owner: Owner | None = None) -> None:
-        self.filepath = Path(filepath)
+    def __init__(self, filepath: GivenPath, timeline: str | None = None, *, owner: Owner | None = None) -> None:
+        self.filepath = as_path(filepath)
         self._timeline = timeline
         self._owner = owner
         self._turn = threading.Lock()

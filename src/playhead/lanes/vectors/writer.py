@@ -8,6 +8,7 @@ from typing import TypeVar
 from playhead import disk
 from playhead.lanes.vectors.parquet import CHUNK_ROWS, VectorSealer
 from playhead.lanes.vectors.recorder import VectorRecorder
+from playhead.paths import GivenPath, as_path
 from playhead.signal.solo import SoloWriter, recover, seal
 
 T = TypeVar("T")
@@ -27,10 +28,10 @@ class SimpleSignalWriter(SoloWriter[T]):
         Exists: A crash left a recording of it behind.
     """
 
-    def __init__(self, filepath: disk.StrPath, chunk_size: int = CHUNK_ROWS) -> None:
-        super().__init__(filepath)
+    def __init__(self, filepath: GivenPath, chunk_size: int = CHUNK_ROWS) -> None:
+        super().__init__(as_path(filepath))
         self._chunk_rows = chunk_size
-        self._recorder = VectorRecorder(self._tape, Path(filepath).stem)
+        self._recorder = VectorRecorder(self._tape, self._target.stem)
 
     def append(self, data: T, ts_ns: int) -> None:
         """Add a sample; see `SignalWriter.append`."""
@@ -46,14 +47,15 @@ class SimpleSignalWriter(SoloWriter[T]):
             _seal(self._folder, self._target, self._chunk_rows)
 
     @staticmethod
-    def recover(filepath: disk.StrPath) -> bool:
+    def recover(filepath: GivenPath) -> bool:
         """Finish the file of a recording that died; tell whether there was one.
 
         Raises:
             StoreLocked: It is still being recorded.
             Damaged: What was recorded cannot be read.
         """
-        return recover(filepath, lambda folder: _seal(folder, Path(filepath), CHUNK_ROWS))
+        target = as_path(filepath)
+        return recover(target, lambda folder: _seal(folder, target, CHUNK_ROWS))
 
 
 def _seal(folder: Path, target: Path, chunk_rows: int) -> None:

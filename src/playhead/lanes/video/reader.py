@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead import disk
 from playhead.errors import Damaged
 from playhead.lanes.video import cursor, index
 from playhead.lanes.video.cursor import Cursor
@@ -20,6 +19,7 @@ from playhead.lanes.video.packets import Packets, foreign_packets, our_packets
 from playhead.lanes.video.pictures import Colour, Pictures, Shape, dtype_of, pictures_of
 from playhead.lanes.video.pyav import av
 from playhead.owner import Fields, Owner
+from playhead.paths import GivenPath, as_path
 from playhead.signal import Positions, Signal
 
 
@@ -66,15 +66,15 @@ class VideoSignal(Signal[NDArray[np.uint8]]):
 
     def __init__(
         self,
-        video_path: disk.StrPath,
-        frames_index_path: disk.StrPath,
+        video_path: GivenPath,
+        frames_index_path: GivenPath,
         seek_threshold: int | None = None,  # noqa: ARG002
         *,
         owner: Owner | None = None,
     ) -> None:
         self._owner = owner
-        self.video_path = Path(video_path)
-        self.frames_index_path = Path(frames_index_path)
+        self.video_path = as_path(video_path)
+        self.frames_index_path = as_path(frames_index_path)
         self._loaded_index: index.FrameIndex | None = None
         self._loaded_video: _Video | None = None
 

@@ -12,6 +12,7 @@ from playhead import disk
 from playhead.lanes.video.encoding import Encoding
 from playhead.lanes.video.recorder import VideoRecorder
 from playhead.lanes.video.sealer import VideoSealer
+from playhead.paths import GivenPath, as_path
 from playhead.signal.solo import SoloWriter, recover, seal
 from playhead.tape import Declaration
 
@@ -45,8 +46,8 @@ class VideoSignalWriter(SoloWriter[NDArray[np.uint8]]):
 
     def __init__(
         self,
-        video_path: disk.StrPath,
-        frames_index_path: disk.StrPath,
+        video_path: GivenPath,
+        frames_index_path: GivenPath,
         codec: str = "h264",
         gop_size: int = 30,
         fps: float = 100,
@@ -58,10 +59,9 @@ class VideoSignalWriter(SoloWriter[NDArray[np.uint8]]):
         threads: int = 1,
     ) -> None:
         encoding = Encoding(codec, gop_size, fps, quality, preset, lossless, pixel_format, threads)
-        disk.make_folders(Path(frames_index_path).parent)
-        super().__init__(video_path)
-        self.video_path = Path(video_path)
-        self.frames_index_path = Path(frames_index_path)
+        self.video_path, self.frames_index_path = as_path(video_path), as_path(frames_index_path)
+        disk.make_folders(self.frames_index_path.parent)
+        super().__init__(self.video_path)
         self._recorder = VideoRecorder(encoding, self._tape.check)
         self._tape.add(Declaration(LANE, self.video_path.stem, encoding.facts()), self._recorder)
 
@@ -74,14 +74,15 @@ class VideoSignalWriter(SoloWriter[NDArray[np.uint8]]):
         _seal(self._folder, self.video_path, self.frames_index_path)
 
     @staticmethod
-    def recover(video_path: disk.StrPath, frames_index_path: disk.StrPath) -> bool:
+    def recover(video_path: GivenPath, frames_index_path: GivenPath) -> bool:
         """Finish the files of a recording that died; tell whether there was one.
 
         Raises:
             StoreLocked: It is still being recorded.
             Damaged: What was recorded cannot be read.
         """
-        return recover(video_path, lambda folder: _seal(folder, Path(video_path), Path(frames_index_path)))
+        video, frames = as_path(video_path), as_path(frames_index_path)
+        return recover(video, lambda folder: _seal(folder, video, frames))
 
 
 def _seal(folder: Path, video_path: Path, frames_index_path: Path) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from playhead import disk
 from playhead.errors import WrongShape, WrongType
+from playhead.paths import GivenPath, as_path
 from playhead.table.games import postcard, steps
 from playhead.table.games.rows import NO_BRANCHES, STEP, Known, Place, Rows, empty, known, settle
 
@@ -53,7 +52,7 @@ def decode(data: bytes, place: Place, dtype: np.dtype[Any], branches: str) -> tu
 
 
 def write_a2run2(
-    path: str | os.PathLike[str],
+    path: GivenPath,
     rows: Rows,
     final_board: int,
     *,
@@ -89,7 +88,7 @@ def write_a2run2(
         about += [b"\1", postcard.integer(len(named)), named]
     encoded = _steps(rows)
     disk.replace(
-        Path(path),
+        as_path(path),
         b"".join([*about, postcard.integer(len(rows)), *encoded, postcard.integer(final_board)]),
         durable=False,
     )

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playhead.errors import Damaged, NotFound, OutOfOrder, WrongShape, WrongType
+from playhead.paths import as_path
 from playhead.table.sources import arrow
 from playhead.table.sources.contract import BLOCK_BYTES, PLACE, Block, Rows, as_array, put, returns_of
 from playhead.table.writing import RUN, STEP
@@ -124,7 +125,7 @@ def columns_of(source: Any, name: str = "values") -> dict[str, Any]:
 
 def _opened(held: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     return {
-        name: load(Path(value)) if isinstance(value, (str, os.PathLike)) else as_array(name, value)
+        name: load(as_path(value)) if isinstance(value, (str, os.PathLike)) else as_array(name, value)
         for name, value in held.items()
     }
 

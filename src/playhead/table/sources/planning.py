@@ -14,6 +14,7 @@ from playhead.catalog.tables import EPISODE, GAME
 from playhead.dataset import Dataset, LocalDataset
 from playhead.episode import Episode
 from playhead.errors import Empty, NotFound, WrongType
+from playhead.paths import as_path
 from playhead.run import Run
 from playhead.runs import Runs
 from playhead.table import games
@@ -50,7 +51,7 @@ def plan(source: Any, options: Options) -> Plan:
         WrongType: No rows can be made of it.
     """
     if isinstance(source, (str, os.PathLike)):
-        return _of_path(Path(source), options)
+        return _of_path(as_path(source), options)
     if isinstance(source, Table):
         _no_times(options, "a table")
         return _of_tables([source], options)
@@ -70,7 +71,7 @@ def _of_several(several: list[Any], options: Options) -> Plan:
     if not several:
         raise Empty("an empty list was given; there is nothing to build of")
     if all(isinstance(one, (str, os.PathLike)) for one in several):
-        paths = list(map(Path, several))
+        paths = list(map(as_path, several))
         if all(_is_games(path) for path in paths):
             return _of_games([file for path in paths for file in games.find(path)], options)
         if all(path.suffix in arrays.SUFFIXES for path in paths):

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from playhead.errors import WrongType
 from playhead.lanes.rows import loading
 from playhead.lanes.rows.held import OneArray
 from playhead.lanes.rows.spans import Spans
+from playhead.paths import GivenPath
 from playhead.table.sources.contract import BLOCK_BYTES, Block, Run
 from playhead.table.table import Table
 from playhead.table.writing import STEP
@@ -158,6 +158,6 @@ def known_of(table: Table) -> dict[str, str]:
     return {name: kind for name, kind in table._opened.index.runs.columns.items() if name not in _OURS}
 
 
-def opened(table: Table | str | os.PathLike[str]) -> Table:
+def opened(table: Table | GivenPath) -> Table:
     """Take a table, or map the one at a path."""
-    return table if isinstance(table, Table) else Table.open(Path(table), mmap=True)
+    return table if isinstance(table, Table) else Table.open(table, mmap=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from playhead import disk
 from playhead.errors import Exists, NotFound, WrongType
 from playhead.lanes.keyframes import sealing, tiers, whose
 from playhead.lanes.keyframes.contents import Contents, MemoryContents
 from playhead.lanes.keyframes.retention import Tiered
+from playhead.paths import GivenPath, as_path
 from playhead.signal.solo import tape_of
 from playhead.trace import forms, identity
 from playhead.trace.formats import train, writing
@@ -18,8 +18,8 @@ from playhead.trace.seeking import Seeker
 
 
 def convert(
-    source: disk.StrPath,
-    target: disk.StrPath,
+    source: GivenPath,
+    target: GivenPath,
     form: str | None = None,
     bucket: int | None = None,
     step: Step | None = None,
@@ -47,7 +47,7 @@ def convert(
         Damaged: The source cannot be read.
         WrongType: The form is none, or cannot hold this trace.
     """
-    source, target = Path(source), Path(target)
+    source, target = as_path(source), as_path(target)
     is_binary = forms.of_path(target) == forms.BINARY
     if is_binary and writing.check_form(form) is not None:
         raise WrongType(f"{target.name} is called .trace, which has no form {form}; call it .json or .json.gz")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from playhead import disk
 from playhead.lanes.keyframes.contents import MemoryContents
+from playhead.paths import GivenPath, as_path
 from playhead.trace.formats import detect, files, tiered, train, v1, v2
 from playhead.trace.formats.fields import Fields
 from playhead.trace.forms import Which
 
 
-def read(path: disk.StrPath, *, trace: int | None = None, variant: int | None = None) -> MemoryContents:
+def read(path: GivenPath, *, trace: int | None = None, variant: int | None = None) -> MemoryContents:
     """Read a trace from JSON into memory.
 
     Steps of other programs have no times: the number of the step stands in for it. Errors that a file does not have
@@ -27,7 +25,7 @@ def read(path: disk.StrPath, *, trace: int | None = None, variant: int | None = 
         Damaged: It is none of the forms, or its numbers disagree.
         StoreTooNew: A later Playhead wrote it.
     """
-    path = Path(path)
+    path = as_path(path)
     document = files.load(path)
     form = detect.form_of(path, document)
     file = Fields(path, document)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from playhead import disk
 from playhead.errors import WrongType
 from playhead.lanes.keyframes.contents import Contents
+from playhead.paths import GivenPath, as_path
 from playhead.trace.formats import files, tiered, train, v1, v2
 
 _DOCUMENTS: dict[str, Callable[[Contents], dict[str, Any]]] = {
@@ -23,7 +22,7 @@ _DOCUMENTS: dict[str, Callable[[Contents], dict[str, Any]]] = {
 FORMS = tuple(_DOCUMENTS)
 
 
-def write(path: disk.StrPath, contents: Contents, form: str | None = None) -> None:
+def write(path: GivenPath, contents: Contents, form: str | None = None) -> None:
     """Write a trace as JSON, whole or not at all.
 
     Args:
@@ -35,7 +34,7 @@ def write(path: disk.StrPath, contents: Contents, form: str | None = None) -> No
         WrongType: There is no such form, or it cannot hold this trace. Nothing is written.
         BadName: The file is called otherwise.
     """
-    files.save(Path(path), _DOCUMENTS[check_form(form) or own_form(contents)](contents))
+    files.save(as_path(path), _DOCUMENTS[check_form(form) or own_form(contents)](contents))
 
 
 def check_form(form: str | None) -> str | None:
