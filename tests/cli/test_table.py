@@ -106,6 +106,16 @@ def test_build_of_episodes(path: Path) -> None:
     assert "--dataset" in invoke("table", "build", "--out", "x", store=path, expect=2).stderr
 
 
+def test_build_says_what_is_left_out(path: Path) -> None:
+    with playhead.open(path) as store, store.run("p", "n", run_id="run_a", resume=True, environment=False) as run:
+        with run.new_episode("beside") as episode:
+            episode.append("joint", 1.0, 1)
+    done = invoke("table", "build", "--project", "p", "--out", "played", store=path)
+    assert "Left out: 1 recorded episode, episodes='recorded' builds a table of them." in done.stderr
+    said = answer("table", "build", "--project", "p", "--out", "chosen", "--episodes", "recorded", store=path)
+    assert (said["rows"], said["left_out_episodes"]) == (1, {"played": 2})
+
+
 def test_without_a_store_names_are_paths(games: Path, tmp_path: Path) -> None:
     done = start("table", "build", games, "--out", "table", "--workers", "2", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

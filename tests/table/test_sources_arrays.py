@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from playhead.errors import Damaged, Empty, NotFound, OutOfOrder, WrongShape, WrongType
-from playhead.table import Table
+from playhead.table import Table, games
 from playhead.table.building import append, build
 from playhead.table.sources import arrays, arrow, contract
 
@@ -244,3 +244,70 @@ def test_a_column_has_a_name(tmp_path: Path, name: Any) -> None:
     with pytest.raises(WrongType, match="give it a name"):
         Table.build({"x": np.arange(2), name: np.arange(2)}, tmp_path / "t")
     assert not list(tmp_path.iterdir())
+
+
+# -- the number of a step ---------------------------------------------------------------------------------------------
+
+
+def rows_of_the_seed(count: int = 10) -> np.ndarray[Any, Any]:
+    """Make rows as the 2048 programs lay them out: 32 bytes."""
+    rows = np.zeros(count, games.STEP)
+    rows["board"], rows["move"], rows["step_index"] = np.arange(count), np.arange(count) % 4, np.arange(count)
+    return rows
+
+
+@pytest.mark.parametrize("kind", ["structured", "dict", "npy", "npz", "parquet", "files"])
+def test_step_index_keeps_the_type_that_came(tmp_path: Path, kind: str) -> None:
+    rows = rows_of_the_seed()
+    columns = {name: rows[name] for name in rows.dtype.names or ()}
+    source: Any = rows
+    if kind == "dict":
+        source = columns
+    elif kind in ("npy", "files"):
+        np.save(tmp_path / "rows.npy", rows)
+        source = tmp_path / "rows.npy" if kind == "npy" else [tmp_path / "rows.npy"] * 2
+    elif kind == "npz":
+        np.savez(tmp_path / "rows.npz", **columns)
+        source = tmp_path / "rows.npz"
+    elif kind == "parquet":
+        values = pa.FixedSizeListArray.from_arrays(pa.array(rows["ev_values"].reshape(-1)), 4)
+        pq.write_table(pa.table(columns | {"ev_values": values}), tmp_path / "rows.parquet")
+        source = tmp_path / "rows.parquet"
+    table = build(source, tmp_path / "table")
+    assert table.dtype == games.STEP
+    assert table[:10].tobytes() == rows.tobytes()
+    wide = build(source, tmp_path / "wide", widen=True)
+    assert wide.dtype == games.step_dtype(widen=True)
+    assert append(tmp_path / "wide", rows).dtype == wide.dtype
+
+
+@pytest.mark.parametrize("given", ["u1", "<u2", ">u2", "<i4", "<u8"])
+def test_every_type_of_whole_numbers_counts_steps(tmp_path: Path, given: str) -> None:
+    table = build({"x": np.arange(4.0), "step_index": np.array([0, 1, 2, 3], given)}, tmp_path / "table")
+    assert table.dtype["step_index"] == np.dtype(given).newbyteorder("<")
+    assert table["step_index"].tolist() == [0, 1, 2, 3]
+
+
+def test_steps_that_do_not_fit_are_refused_or_widened(tmp_path: Path) -> None:
+    narrow = {"x": np.arange(2.0), "step_index": np.array([0, 1], np.uint16), "run_id": np.zeros(2, int)}
+    long = {"x": np.arange(2.0), "step_index": np.array([0, 70_000], np.uint32), "run_id": np.zeros(2, int)}
+    (tmp_path / "files").mkdir()
+    for name, part in (("a", narrow), ("b", long)):
+        np.savez(tmp_path / f"files/{name}.npz", **part)
+    with pytest.raises(WrongType, match=r"b\.npz: step_index 70,000 does not fit uint16; pass widen=True"):
+        build(tmp_path / "files", tmp_path / "table")
+    assert build(tmp_path / "files", tmp_path / "table", widen=True)["step_index"].tolist() == [0, 1, 0, 70_000]
+    build(narrow, tmp_path / "grown")
+    with pytest.raises(WrongType, match="step_index 70,000 does not fit uint16"):
+        append(tmp_path / "grown", long)
+    grown = append(tmp_path / "grown", long, widen=True)
+    assert grown["step_index"].tolist() == [0, 1, 0, 70_000]
+    for wrong in ([-1, 0], [0.0, 1.0]):
+        with pytest.raises(WrongType, match="step_index is a whole number from 0 to"):
+            build({"x": np.arange(2.0), "step_index": np.array(wrong)}, tmp_path / "wrong")
+
+
+def test_runs_without_a_score_say_how_they_get_one(tmp_path: Path) -> None:
+    table = build(rows_of_the_seed(), tmp_path / "table")
+    with pytest.raises(NotFound, match=r"have no max_score.*the folder that holds steps\.npy and its metadata\.db"):
+        table.filter_by_score(2000)

@@ -12,6 +12,7 @@ import playhead
 from playhead.errors import BadKey, Empty, NotFound, ReadOnly, WrongType
 from playhead.table import Table
 from playhead.table.building import append, build
+from playhead.wording import counted
 from tests.test_replays import FRAMES, play, record
 
 MS = 1_000_000
@@ -198,6 +199,98 @@ def test_an_episode_that_differs_is_refused_or_skipped(store: playhead.Store, tm
     table = build(data, tmp_path / "table", columns=["joint"], errors="skip")
     assert [one["source"] for one in table.built["skipped"]] == ["odd", "none"]
     assert len(table) == 200
+
+
+@pytest.fixture
+def both(store: playhead.Store) -> playhead.Store:
+    """A store with a run that played and recorded, one that only recorded, and episodes of no run."""
+    record(store, "run_a", (10, 20))
+    with store.run("p", "n", run_id="run_a", resume=True, environment=False) as run:
+        recorded_beside(run)
+    with store.run("q", "n", run_id="run_b", environment=False) as run:
+        recorded_beside(run)
+    teleop(store, "other", 1)
+    return store
+
+
+def recorded_beside(run: playhead.RunWriter) -> None:
+    with run.new_episode("teleop") as episode:
+        for tick in range(7):
+            episode.append("joint", np.array([9, tick], np.float32), tick * MS)
+
+
+@pytest.mark.parametrize("what", ["runs", "run", "list", "store"])
+def test_of_runs_that_played_and_recorded_one_kind_makes_a_table(
+    both: playhead.Store, tmp_path: Path, what: str
+) -> None:
+    source: Any = {
+        "runs": both.runs("p"),
+        "run": both.runs["run_a"],
+        "list": [both.runs["run_a"], both.runs["run_b"]],
+        "store": both,
+    }[what]
+    others = {"runs": 1, "run": 1, "list": 2, "store": 3}[what]
+    table = build(source, tmp_path / "table", columns=["action"])
+    assert [run["num_steps"] for run in table.runs] == [10, 20]
+    assert (table.built["episodes"], table.built["left_out_episodes"]) == ("played", {"recorded": others})
+    assert f"without {counted(others, 'recorded episode')}>" in repr(table)
+    assert f"{counted(others, 'recorded episode')}" in table._repr_html_()
+    chosen = build(source, tmp_path / "chosen", columns=["joint"], at="joint", episodes="recorded")
+    assert len(chosen) == {"runs": 7, "run": 7, "list": 14, "store": 114}[what]
+    assert chosen.built["left_out_episodes"] == {"played": 2}
+    with pytest.raises(NotFound, match=r"no signal 'joint'.*episodes='recorded' chooses the others"):
+        build(source, tmp_path / "none", columns=["joint"])
+
+
+def test_the_example_of_the_readme_builds_a_table(both: playhead.Store) -> None:
+    table = both.tables.build("pong", both.runs("p"))
+    assert len(table) == 30
+    assert {*table.columns} > {"observation", "action", "reward"}
+
+
+def test_a_run_that_only_recorded_has_nothing_to_choose(both: playhead.Store, tmp_path: Path) -> None:
+    table = build(both.runs("q"), tmp_path / "table")
+    assert len(table) == 7
+    assert "left_out_episodes" not in table.built
+    with pytest.raises(Empty, match="no played episodes to build of; others: 1"):
+        build(both.runs("q"), tmp_path / "none", episodes="played")
+    with pytest.raises(Empty):
+        build(both.dataset("teleop"), tmp_path / "none", episodes="played")
+    with pytest.raises(WrongType, match="'played' or 'recorded', not 'all'"):
+        build(both.runs("q"), tmp_path / "none", episodes="all")
+
+
+def test_datasets_that_are_named_beside_runs_stay(store: playhead.Store, tmp_path: Path) -> None:
+    record(store, "run_a", (10,))
+    with store.dataset("copied").new_episode() as episode:
+        episode.append("action", 3, 1)
+    table = build([store.runs("p"), store.dataset("copied")], tmp_path / "table", columns=["reward"], errors="skip")
+    assert (len(table), table.built["skipped_count"]) == (10, 1)
+
+
+def test_rows_are_appended_of_the_kind_that_was_chosen(both: playhead.Store, tmp_path: Path) -> None:
+    build(both.runs("p"), tmp_path / "table", columns=["joint"], episodes="recorded")
+    grown = append(tmp_path / "table", both.runs("p"))
+    assert len(grown) == 14
+    assert grown.built["appended"][-1]["left_out_episodes"] == {"played": 2}
+
+
+def test_signals_that_only_some_episodes_have_are_named(store: playhead.Store, tmp_path: Path) -> None:
+    for number in range(3):
+        with store.dataset("d").new_episode() as episode:
+            episode.append("x", float(number), 1)
+            episode.append("text", "a", 1)
+            if number == 1:
+                episode.append("seldom", 1.0, 1)
+    table = build(store.dataset("d"), tmp_path / "table")
+    assert {*table.columns} == {"x", "run_id", "step_index"}
+    assert {name: why[:9] for name, why in table.built["left_out"].items()} == {
+        "text": "its value",
+        "seldom": "not every",
+    }
+    assert repr(table).endswith("without text, seldom>")
+    assert "seldom" in (tmp_path / "table/manifest.json").read_text()
+    assert "left_out" not in build(store.dataset("d"), tmp_path / "asked", columns=["x"]).built
 
 
 def test_dropped_episodes_stay_out(store: playhead.Store, tmp_path: Path) -> None:

@@ -17,9 +17,11 @@ from playhead.layout import TableFolder
 from playhead.paths import GivenPath, as_path
 from playhead.progress import watching
 from playhead.table import games, placing, reading, sources
+from playhead.table.leaving import LEFT_OUT
 from playhead.table.reading import Skipped, decoded
 from playhead.table.sources import Options, Plan
-from playhead.table.sources.tables import TableItem, TooNarrow, converted, known_of
+from playhead.table.sources.contract import TooNarrow
+from playhead.table.sources.tables import TableItem, converted, known_of
 from playhead.table.table import Table
 from playhead.table.writing import RUN, STEP, TableWriter
 
@@ -41,6 +43,7 @@ def build(
     errors: str = "raise",
     branches: str = games.REQUIRE,
     widen: bool = False,
+    episodes: str | None = None,
     shard_bytes: int | None = None,
     overwrite: bool = False,
     mmap: bool = False,
@@ -66,7 +69,10 @@ def build(
         workers: How many processes read; by default one for each processor where there is much to read.
         errors: `raise` stops at what cannot be read; `skip` leaves it out and lists it in `table.built["skipped"]`.
         branches: For games: `require` refuses those without the values of their moves, `compute` keeps them.
-        widen: For games: give `step_index` 32 bits, for games of more than 65,536 moves.
+        widen: Give `step_index` at least 32 bits, for games of more than 65,536 moves. Otherwise arrays keep the type
+            of their own `step_index`.
+        episodes: Which episodes of runs and stores: `played` by agents, or `recorded` into datasets. By default, those
+            that were played if there are any; `table.built["left_out_episodes"]` counts the others.
         shard_bytes: Part the rows into files of at most this size, for tables that do not fit into memory.
         overwrite: Replace a table that is there, in one step: whoever looks finds the old or the new one. Who has the
             old one open keeps its rows, and is told to open it again when asking for its runs.
@@ -83,7 +89,7 @@ def build(
     path = as_path(out)
     if shard_bytes is not None and (not isinstance(shard_bytes, int) or shard_bytes < 1):
         raise WrongType(f"shard_bytes is a number of bytes, not {shard_bytes!r}")
-    options = Options(sources.as_mapping(columns), where, at, rate, branches, widen)
+    options = Options(sources.as_mapping(columns), where, at, rate, branches, widen, episodes)
     with placing.new_folder(path, overwrite=overwrite) as folder:
         plan = sources.plan(source, options)
         built = _told(source, plan, options)
@@ -103,6 +109,7 @@ def append(
     errors: str = "raise",
     branches: str | None = None,
     widen: bool = False,
+    episodes: str | None = None,
     mmap: bool = False,
     progress: bool | None = None,
 ) -> Table:
@@ -122,6 +129,7 @@ def append(
         branches: As for `build`.
         widen: Where a game has more moves than `step_index` counts, write the table anew with a wider one, which takes
             the place of the old one in one step. Else such a game is refused.
+        episodes: As for `build`.
         mmap: As for `build`.
         progress: As for `build`.
 
@@ -144,6 +152,7 @@ def append(
         rate if at is not None or rate is not None else before.get("rate"),
         branches or before.get("branches") or games.REQUIRE,
         widen or (STEP in table.columns and table.dtype[STEP].itemsize > games.STEP[STEP].itemsize),
+        episodes or before.get("episodes"),
     )
     plan = sources.plan(source, options)
     check_same(folder.path, table.dtype, known_of(table), plan.dtype, plan.known)
@@ -152,7 +161,7 @@ def append(
         with TableWriter(folder) as writer:
             table._opened.index.file.check_folder()  # nobody replaces it now, and nobody did since it was looked at
             skipped = fill(writer, plan, **more)
-            writer.state = replace(writer.state, built=_with(writer.state.built, source, skipped))
+            writer.state = replace(writer.state, built=_with(writer.state.built, source, plan, skipped))
     except TooNarrow:
         if not widen:
             raise
@@ -176,7 +185,7 @@ def _grow(folder: TableFolder, source: Any, plan: Plan, more: Mapping[str, Any])
             for rows, runs in TableItem(old).blocks(wide):
                 writer.add(rows, runs)
             skipped = fill(writer, plan, **more)
-            writer.state = replace(writer.state, built=_with(state.built, source, skipped))
+            writer.state = replace(writer.state, built=_with(state.built, source, plan, skipped))
 
 
 def write(
@@ -277,7 +286,8 @@ def _skipped(skipped: list[Skipped]) -> dict[str, Any]:
     return {"skipped": [one._asdict() for one in skipped[:_TOLD]], "skipped_count": len(skipped)}
 
 
-def _with(built: Mapping[str, Any], source: Any, skipped: list[Skipped]) -> dict[str, Any]:
+def _with(built: Mapping[str, Any], source: Any, plan: Plan, skipped: list[Skipped]) -> dict[str, Any]:
     """Give what a table tells after rows were added."""
-    mine = {"source": _named(source)} | _skipped(skipped)
+    left_out = {name: said for name, said in plan.about.items() if name in LEFT_OUT}
+    mine = {"source": _named(source)} | left_out | _skipped(skipped)
     return dict(built) | {"appended": [*built.get("appended", []), mine][-_TOLD:]}

@@ -17,9 +17,9 @@ from playhead.lanes.rows.held import OneArray, Rows
 from playhead.lanes.rows.spans import Spans
 from playhead.paths import GivenPath, as_path
 from playhead.progress import watching
-from playhead.table import opening
+from playhead.table import leaving, opening
 from playhead.table.runs import TableRuns
-from playhead.wording import counted
+from playhead.wording import counted, listed
 
 if TYPE_CHECKING:
     from playhead.table.statistics import Statistics
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Predicate = Callable[[NDArray[Any]], NDArray[np.bool_]]
 
 _SCANNED = 1 << 20  # rows that a predicate sees at a time
+_NAMED = 4  # of the signals that were left out
 
 
 class Choice(NamedTuple):
@@ -186,14 +187,19 @@ class Table:
             for name, kind in self.columns.items()
         ]
         about = [self._amount(), counted(len(self.runs), "run"), *(choice.text for choice in self._choices)]
+        about += [self._left_out()] * bool(self._left_out())
         return markup.block(self.path.name, markup.line(*map(markup.soft, about)), markup.table(columns))
 
     def __repr__(self) -> str:
         amount = self._amount()
-        chosen = "".join(f", {choice.text}" for choice in self._choices)
+        chosen = "".join(f", {text}" for text in [*(choice.text for choice in self._choices), self._left_out()] if text)
         return (
             f"<Table {self.path.name}: {amount}, {counted(len(self.runs), 'run')}, {', '.join(self.columns)}{chosen}>"
         )
+
+    def _left_out(self) -> str:
+        names = leaving.told(self.built)
+        return f"without {listed(names, _NAMED)}" if names else ""
 
     # -- taking -----------------------------------------------------------------------------------------------------
 
@@ -297,7 +303,18 @@ class Table:
         return view
 
     def filter_by_score(self, min_score: int, max_score: int | None = None) -> Table:
-        """Show only the rows of games with at least, and at most, a score."""
+        """Show only the rows of games with at least, and at most, a score.
+
+        Raises:
+            NotFound: If the table does not know the scores of its runs; the message says how it can.
+        """
+        known = self._opened.index.runs.columns
+        if "max_score" not in known:
+            raise NotFound(
+                f"the runs of {self.path} have no max_score, only {listed(known)}. Build the table of what knows the "
+                "scores: the run files, or the folder that holds steps.npy and its metadata.db. "
+                "Otherwise, filter(where) chooses runs by what is known, and filter(runs=…) by their ids"
+            )
         above = "" if max_score is None else f" and max_score <= {int(max_score)}"
         return self.filter(f"max_score >= {int(min_score)}{above}")
 

@@ -34,7 +34,7 @@ overwrite_option: Decorator = click.option(
 )
 
 widen_option: Decorator = click.option(
-    "--widen", is_flag=True, help="Count steps in 32 bits, for games of more than 65,536 moves."
+    "--widen", is_flag=True, help="Count steps in at least 32 bits, for games of more than 65,536 moves."
 )
 
 shard_option: Decorator = click.option(
@@ -48,6 +48,12 @@ _READING: list[Decorator] = [
     click.argument("sources", metavar="[SOURCE]...", nargs=-1),
     click.option("--dataset", metavar="NAME", help="Of the episodes of a dataset of the store."),
     click.option("--project", metavar="NAME", help="Of the episodes of a project's runs in the store."),
+    click.option(
+        "--episodes",
+        type=click.Choice(["played", "recorded"]),
+        metavar="KIND",
+        help="Of a project: those that agents played, or those recorded into datasets. Default: played, if any.",
+    ),
     click.option(
         "--columns",
         metavar="A,B",

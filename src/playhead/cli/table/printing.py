@@ -24,6 +24,8 @@ def print_made(table: Table, as_json: bool, *, told: dict[str, Any] | None = Non
         as_json: For programs.
         told: What was left out and skipped.
     """
+    from playhead.table import leaving
+
     told = told or {}
     if as_json:
         output.print_json(described(table) | {name: told.get(name, default) for name, default in _TOLD.items()})
@@ -31,7 +33,7 @@ def print_made(table: Table, as_json: bool, *, told: dict[str, Any] | None = Non
     size = words.size(len(table) * table.dtype.itemsize)
     rows, runs = words.counted(len(table), "row"), words.counted(len(table.runs), "run")
     click.echo(f"{table.path}: {rows} of {runs}, {size}.")
-    for name, why in told.get("left_out", {}).items():
+    for name, why in leaving.told(told).items():
         click.echo(f"Left out: {words.one_line(name)}, {words.one_line(why)}.", err=True)
     skipped = told.get("skipped", [])
     for one in skipped[:_LISTED]:
@@ -41,4 +43,4 @@ def print_made(table: Table, as_json: bool, *, told: dict[str, Any] | None = Non
         complain(f"and {more:,} more; see `built` in manifest.json")
 
 
-_TOLD: dict[str, Any] = {"left_out": {}, "skipped": [], "skipped_count": 0}
+_TOLD: dict[str, Any] = {"left_out": {}, "left_out_episodes": {}, "skipped": [], "skipped_count": 0}

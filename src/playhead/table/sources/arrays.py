@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from playhead.errors import Damaged, NotFound, OutOfOrder, WrongShape, WrongType
 from playhead.paths import as_path
 from playhead.table.sources import arrow
-from playhead.table.sources.contract import BLOCK_BYTES, PLACE, Block, Rows, as_array, put, returns_of
+from playhead.table.sources.contract import BLOCK_BYTES, PLACE, Block, Rows, TooNarrow, as_array, put, returns_of
 from playhead.table.writing import RUN, STEP
 
 EPISODE_ID = "episode_id"
@@ -141,8 +141,13 @@ def _cut(name: str, arrays: dict[str, NDArray[Any]]) -> Iterator[Part]:
         yield {column: array[start : start + most] for column, array in arrays.items()}
 
 
-def native_type(item: ArrayItem, left_out: dict[str, str]) -> np.dtype[Any] | None:
-    """Give the type of the rows of an item by its first ones; None where it has none.
+def native_type(item: ArrayItem, left_out: dict[str, str], *, widen: bool = False) -> np.dtype[Any] | None:
+    """Return the type of the rows of an item by its first ones; None if it has none.
+
+    Args:
+        item: The arrays.
+        left_out: Takes each column that no table holds, with the reason.
+        widen: Give `step_index` at least 32 bits.
 
     Raises:
         WrongType: No column holds numbers.
@@ -159,8 +164,17 @@ def native_type(item: ArrayItem, left_out: dict[str, str]) -> np.dtype[Any] | No
         if not parts:
             kinds = ", ".join(f"{name} {array.dtype}" for name, array in part.items())
             raise WrongType(f"{item.name}: no column holds numbers; there is {kinds}")
-        return np.dtype(parts + list(PLACE))
+        return np.dtype(parts + _places(part, widen=widen))
     return None
+
+
+def _places(part: Part, *, widen: bool) -> list[tuple[str, Any]]:
+    """Return the columns that place a row in its run: steps keep the type in which they came."""
+    places: dict[str, Any] = dict(PLACE)
+    given = part[STEP].dtype if STEP in part else None
+    if given is not None and given.kind in "iu" and not (widen and given.itemsize < np.dtype(places[STEP]).itemsize):
+        places[STEP] = given.newbyteorder("<")
+    return list(places.items())
 
 
 class _Runs:
@@ -244,6 +258,8 @@ def _filled(name: str, part: Part, dtype: np.dtype[Any]) -> Rows:
 
 def _put_index(name: str, rows: Rows, given: NDArray[Any]) -> None:
     most = np.iinfo(rows.dtype[STEP]).max
-    if given.dtype.kind not in "iu" or (len(given) and not (int(given.min()) >= 0 and int(given.max()) <= most)):
+    if given.dtype.kind not in "iu" or (len(given) and int(given.min()) < 0):
         raise WrongType(f"{name}: {STEP} is a whole number from 0 to {most:,}")
+    if len(given) and int(given.max()) > most:
+        raise TooNarrow.of(name, int(given.max()), rows.dtype[STEP])
     rows[STEP] = given

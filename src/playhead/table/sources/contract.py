@@ -69,6 +69,15 @@ class Plan:
     where: str | None = None
 
 
+class TooNarrow(WrongType):
+    """A `step_index` that its column has no room for."""
+
+    @classmethod
+    def of(cls, name: str, step: int, kind: np.dtype[Any]) -> TooNarrow:
+        """Say which step of what does not fit, and what to do."""
+        return cls(f"{name}: {STEP} {step:,} does not fit {kind}; pass widen=True to count steps in 32 bits")
+
+
 class Failure(NamedTuple):
     """An error in a form that any process can be told of."""
 

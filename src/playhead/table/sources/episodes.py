@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from playhead import sampling
 from playhead.episode import Episode
-from playhead.errors import BadKey, Empty, NotFound, WrongType
+from playhead.errors import BadKey, Empty, NotFound, PlayheadError, WrongType
 from playhead.replay import ReplayEpisode
 from playhead.table.sources.contract import (
     BLOCK_BYTES,
@@ -278,6 +278,25 @@ def _usual(episode: Episode, left_out: dict[str, str]) -> dict[str, str]:
         else:
             mine[name] = name
     return mine
+
+
+def seldom(episodes: Sequence[Episode], known: Collection[str]) -> dict[str, str]:
+    """Return the signals that only some episodes have, with the reason why they are no columns.
+
+    Args:
+        episodes: The episodes; what cannot be read is passed over, and reported by whoever reads it.
+        known: The signals that are columns, or that were left out for another reason.
+    """
+    found: dict[str, str] = {}
+    for episode in episodes:
+        try:
+            names = list(episode.signals)
+        except (PlayheadError, OSError):
+            continue
+        for name in names:
+            if name not in known:
+                found[name] = "not every episode has it, and a row has a value in every column"
+    return found
 
 
 def _typed(episode: Episode, reading: Reading) -> tuple[Reading, np.dtype[Any]] | None:

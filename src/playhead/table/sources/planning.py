@@ -24,7 +24,7 @@ from playhead.table.sources.contract import Columns, Item, Plan
 from playhead.table.sources.episodes import EpisodeItem
 from playhead.table.sources.game_files import GameFile
 from playhead.table.sources.picking import Picked, first_rows, is_made, picked_type
-from playhead.table.sources.recorded import Recorded
+from playhead.table.sources.recorded import Recorded, of_kind
 from playhead.table.sources.tables import TableItem
 from playhead.table.table import Table
 
@@ -41,6 +41,7 @@ class Options:
     rate: float | None = None
     branches: str = games.REQUIRE
     widen: bool = False
+    episodes: str | None = None
 
 
 def plan(source: Any, options: Options) -> Plan:
@@ -57,7 +58,7 @@ def plan(source: Any, options: Options) -> Plan:
         return _of_tables([source], options)
     found = _episodes(source, options)
     if found is not None:
-        return _of_episodes(*found, options)
+        return _of_episodes([found[0]], found[1], options)
     if isinstance(source, (np.ndarray, Mapping)) or hasattr(source, "schema"):
         held = arrays.columns_of(source)
         size = sum(getattr(value, "nbytes", 0) for value in held.values())
@@ -81,12 +82,11 @@ def _of_several(several: list[Any], options: Options) -> Plan:
         _no_times(options, "a table")
         return _of_tables(several, options)
     if all(isinstance(one, Episode) for one in several):
-        return _of_episodes(several, options.where, options)
+        return _of_episodes([several], options.where, options)
     if all(isinstance(one, (Run, Runs, Dataset)) for one in several):
         parts = [_episodes(one, options) for one in several]
-        together = [episode for part in parts if part is not None for episode in part[0]]
         where = options.where if any(isinstance(one, Dataset) for one in several) else None
-        return _of_episodes(together, where, options)
+        return _of_episodes([part[0] for part in parts if part is not None], where, options)
     raise WrongType("a list holds files, episodes, runs, datasets or tables, and only one of these")
 
 
@@ -113,7 +113,7 @@ def _of_path(path: Path, options: Options) -> Plan:
         return _of_files(files, options)
     dataset = LocalDataset(path)
     if len(dataset):
-        return _of_episodes(dataset.edited, options.where, options)
+        return _of_episodes([dataset.edited], options.where, options)
     raise NotFound(f"nothing in {path} can be read: there are no files that end in {_KINDS}, and no episodes")
 
 
@@ -146,7 +146,7 @@ def _of_files(files: Sequence[Path], options: Options) -> Plan:
 def _of_arrays(items: list[ArrayItem], options: Options) -> Plan:
     _no_times(options, "an array")
     left_out: dict[str, str] = {}
-    types = (arrays.native_type(item, left_out) for item in items)
+    types = (arrays.native_type(item, left_out, widen=options.widen) for item in items)
     native = next((found for found in types if found is not None), None)
     if native is None:
         raise Empty("there are no rows: all arrays are empty")
@@ -171,13 +171,24 @@ def _picked(whole: Plan, columns: Columns | None) -> Plan:
     return Plan(dtype, whole.known, picked, whole.about, whole.unit, whole.where)
 
 
-def _of_episodes(found: Sequence[Episode], where: str | None, options: Options) -> Plan:
+def _of_episodes(parts: Sequence[Sequence[Episode]], where: str | None, options: Options) -> Plan:
+    parts, kind, others = of_kind(parts, options.episodes)
+    found = parts[0] if len(parts) == 1 else [episode for part in parts for episode in part]
     if not len(found):
-        raise Empty("there are no episodes to build of")
-    reading, dtype, left_out = episodes.chosen(found, options.columns, options.at, options.rate)
+        more = f"; others: {sum(others.values()):,}" if others else ""
+        raise Empty(f"there are no {f'{kind} ' if kind else ''}episodes to build of{more}")
+    try:
+        reading, dtype, left_out = episodes.chosen(found, options.columns, options.at, options.rate)
+    except NotFound as error:
+        if not others:
+            raise
+        hint = f"Only the {kind} episodes were chosen; episodes={next(iter(others))!r} chooses the others"
+        raise NotFound(f"{error}. {hint}") from error
+    if options.columns is None:
+        left_out |= episodes.seldom(found, {*reading.columns, *left_out})
     items: list[Item] = [EpisodeItem(found, place, reading) for place in range(len(found))]
-    about = {"left_out": left_out} if left_out else {}
-    return Plan(dtype, EPISODE, items, about, "episodes", where)
+    about = {"left_out": left_out, "episodes": kind, "left_out_episodes": others}
+    return Plan(dtype, EPISODE, items, {name: said for name, said in about.items() if said}, "episodes", where)
 
 
 def _episodes(source: Any, options: Options) -> tuple[Sequence[Episode], str | None] | None:

@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playhead.catalog.tables.columns import COUNTS
-from playhead.errors import WrongType
 from playhead.lanes.rows import loading
 from playhead.lanes.rows.held import OneArray
 from playhead.lanes.rows.spans import Spans
 from playhead.paths import GivenPath
-from playhead.table.sources.contract import BLOCK_BYTES, Block, Run
+from playhead.table.sources.contract import BLOCK_BYTES, Block, Run, TooNarrow
 from playhead.table.table import Table
 from playhead.table.writing import STEP
 
@@ -143,14 +142,8 @@ def converted(rows: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     if STEP in (dtype.names or ()) and len(rows):
         most, found = np.iinfo(dtype[STEP]).max, int(rows[STEP].max())
         if found > most:
-            raise TooNarrow(
-                f"{STEP} {found:,} does not fit {dtype[STEP]}, which this table has; pass widen=True to make it wider"
-            )
+            raise TooNarrow.of("this table", found, dtype[STEP])
     return rows.astype(dtype)
-
-
-class TooNarrow(WrongType):
-    """A `step_index` that the table has no room for."""
 
 
 def known_of(table: Table) -> dict[str, str]:
