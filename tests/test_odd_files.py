@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -15,7 +17,7 @@ from playhead import clock, facts, opening
 from playhead.care import verify
 from playhead.care.repairing import Repair
 from playhead.cli import program, words
-from playhead.errors import Damaged
+from playhead.errors import Damaged, WrongType
 from playhead.lanes.scalars import events
 from playhead.layout import Layout, check_member
 
@@ -143,15 +145,22 @@ def test_times_that_no_calendar_has_are_shown_as_numbers() -> None:
         assert isinstance(words.duration(seconds), str)
 
 
-def test_a_very_long_line_is_skipped_quickly_and_named(path: Path) -> None:
+@pytest.mark.parametrize("begin", [b"", b'{"ts":1794727420.687950612,"type":"metrics","data":'])
+def test_a_very_long_line_is_skipped_quickly_and_named(path: Path, begin: bytes) -> None:
     file = path / "p/n/runs/r1/events.jsonl"
     line = file.read_bytes()
     with file.open("ab") as opened:
-        for _ in range(events.LONGEST // (1 << 20) + 2):
-            opened.write(b"x" * (1 << 20))
+        opened.write(begin)
+        for _ in range(3 * events.LONGEST >> 20):
+            opened.write(b"[" * (1 << 20))
         opened.write(b"\n" + line.replace(b"1.0", b"2.0"))
     begun = clock.spent_ns()
-    problems = opening.rebuild(path)
+    tracemalloc.start()
+    try:
+        problems = opening.rebuild(path)
+        assert tracemalloc.get_traced_memory()[1] < 1.5 * events.LONGEST
+    finally:
+        tracemalloc.stop()
     assert clock.spent_ns() - begun < 5 * clock.SECOND
     assert problems == []
     with playhead.open(path) as store:
@@ -159,16 +168,32 @@ def test_a_very_long_line_is_skipped_quickly_and_named(path: Path) -> None:
     assert any(found.path == file and "too long" in found.found for found in verify(path))
 
 
-def test_a_long_line_of_our_own_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_is_read_whole_up_to_the_longest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "LONGEST", 1000)
     monkeypatch.setattr(events, "_BLOCK", 64)
     file = tmp_path / "e"
-    own = b'{"ts":1' + b" " * 5000 + b"}\n"
-    file.write_bytes(own + b"y" * 999 + b"\n" + b"z" * 1000 + b"\n" + b"torn" * 1000)
-    assert events.read(file, 0, 10) == (own, len(own), 0)
-    assert events.read(file, len(own), 10) == (b"y" * 999 + b"\n", 1000, 0)
-    assert events.read(file, len(own) + 1000, 10) == (b"", 1001, 1)
-    assert events.read(file, len(own) + 2001, 10) == (b"", 0, 0)
+    own = b'{"ts":1' + b" " * 991 + b"}\n"
+    file.write_bytes(own + own[:-2] + b" }\n" + b"z" * 1000 + b"\n" + b"torn" * 1000)
+    assert events.read(file, 0, 10) == (own, 1000, 0)
+    assert events.read(file, 1000, 10) == (b"", 1001, 1)
+    assert events.read(file, 2001, 10) == (b"", 1001, 1)
+    assert events.read(file, 3002, 10) == (b"", 0, 0)
+
+
+def test_an_event_that_nobody_would_read_is_refused_and_the_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "LONGEST", 5000)
+    with playhead.open(tmp_path / "s") as store, store.run("p", "n", environment=False) as run:
+        many = {f"m{number}": 1.0 for number in range(1000)}
+        for values in (many, dict(list(many.items())[:100]), many):
+            with pytest.raises(WrongType, match="in several calls") if values is many else contextlib.nullcontext():
+                run.log(values)
+        with pytest.raises(WrongType, match="in several calls"):
+            run.log_image("i", np.zeros((2, 2, 3), np.uint8), caption="x" * 5000)
+        run.log({"m1": 2.0})
+        assert run["m1"].values.tolist() == [1.0, 2.0]
+        assert run.metric_names() == sorted(f"m{number}" for number in range(100))
 
 
 def test_a_path_of_thousands_of_folders_is_no_file_of_an_artifact(path: Path, tmp_path: Path) -> None:
@@ -211,10 +236,14 @@ def test_an_episode_with_odd_facts_is_listed_and_named(tmp_path: Path) -> None:
         assert all(any(name in text for text in found) for name in ("'uid'", "'created_ts_ns'", "'run_id'"))
 
 
-def test_text_with_half_a_character_is_spelled_out(path: Path) -> None:
+@pytest.mark.parametrize("half", [b"\\udcff", b"\xed\xb3\xbf"])
+def test_text_with_half_a_character_is_spelled_out(path: Path, half: bytes) -> None:
+    for name in ("meta", "status"):
+        file = path / f"p/n/runs/r1/{name}.json"
+        file.write_bytes(file.read_bytes().replace(b"{", b'{"mine": "%b",' % half).replace(b'"a"', b'"a%b"' % half))
     file = path / "p/n/runs/r1/meta.json"
-    file.write_text(file.read_text().replace('"a"', '"a\\udcff"'))
     forget_catalogue(path)
     with playhead.open(path) as store:
         assert store.runs["r1"].tags == ["a\\udcff"]
-    assert facts.load(file)["tags"] == ["a\\udcff"]
+        store.runs["r1"].tag("b")
+    assert facts.load(file)["tags"] == ["a\\udcff", "b"]

@@ -90,13 +90,11 @@ def _check_depth(value: Any, data: bytes | str) -> None:
 
 def _decoded_slowly(data: bytes | str) -> Any:
     try:
-        found = json.loads(data if isinstance(data, str) else bytes(data))
+        raw = data if isinstance(data, str) else bytes(data)
+        text = raw if isinstance(raw, str) else raw.decode(json.detect_encoding(raw), "surrogatepass")
+        found = json.loads(text)
         _check_depth(found, data)
-        return (
-            _as_utf8(found)
-            if _SURROGATE.search(data if isinstance(data, str) else bytes(data).decode(errors="ignore"))
-            else found
-        )
+        return _as_utf8(found) if _SURROGATE.search(text) else found
     except JSONDecodeError:
         raise
     except (ValueError, RecursionError) as error:  # not UTF-8, a number of thousands of digits, nested too deep

@@ -72,7 +72,15 @@ WHOLE: list[bytes] = [
         TOO_DEEP,
         b"\xff\xfe\x00",
     ),
-    *(b"\xef\xbb\xbf{}", b"{" * 100_000, b'{"a": "\\ud800"}', b'{"\\ud800": 1}', b"9" * 5000, b"\x00" * 50),
+    *(
+        b"\xef\xbb\xbf{}",
+        b"{" * 100_000,
+        b'{"a": "\\ud800"}',
+        b'{"\\ud800": 1}',
+        b'{"a": "\xed\xa0\x80"}',
+        b"9" * 5000,
+        b"\x00" * 50,
+    ),
 ]
 GONE = object()
 
@@ -102,6 +110,10 @@ def make(path: Path) -> None:
         with store.run("pong", "old", run_id="run_d", config={"a": {"b": [1, None]}}, tags=["x"]) as run:
             run.summary(final=1.5)
             run.log({"loss": 1.0, "n": 3}, step=1, stage="train")
+            with store.attach("run_d") as other:
+                other.log({"loss": 2.0})
+            with run.trace("small", form="json") as trace:
+                trace.append({"w": [1.0]}, error=0.5)
         store.runs["run_d"].note("seen")
         with store.run("pong", "old", run_id="run_e", environment=False) as run:
             run.log({"loss": 2.0}, step=1)
@@ -155,6 +167,16 @@ def files_of(path: Path) -> list[str]:
     kept = [file.relative_to(path).as_posix() for file in found if not {"files", "v2"} & {*file.parts}]
     others = {f"artifacts/model/{name}/{file}" for name in BARE for file in BARE.values() if BARE[name] != file}
     return sorted(set(kept) - others)
+
+
+def holds_json(path: Path) -> bool:
+    """Return whether a file is JSON by what is in it."""
+    if not path.is_file() or {"files", ".dedup"} & {*path.parts}:
+        return False
+    try:
+        return isinstance(json.loads(path.read_text().partition("\n{")[0]), (dict, list))
+    except ValueError:
+        return False
 
 
 def cases_of(path: Path, file: str) -> Iterator[Case]:

@@ -23,6 +23,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_every_kind_of_json_file_is_tried(store: Path) -> None:
+    kinds = {path.name for path in store.rglob("*") if odd.holds_json(path)}
+    assert kinds <= {Path(file).name for file in odd.files_of(store)}
+    names = {"static.json", "edits.jsonl", ".verified.json", ".deleted", "events-2.jsonl", "small.json", "run_g.1.json"}
+    assert kinds >= names | {"checksums.json", "environment.json", "summary.json", "index.json", "artifacts_used.json"}
+
+
 @pytest.mark.timeout(14_400)
 def test_every_command_ends_with_an_answer_or_names_the_file(store: Path, tmp_path: Path) -> None:
     trial, batches = odd.Trial(store, tmp_path), odd.batches_of(store)

@@ -30,7 +30,7 @@ _FAR = 2**63
 _METRICS_DATA = b',"type":"metrics","data":'
 _BEGIN = b'{"ts":'
 _BLOCK = 1 << 22  # bytes of a long line that are read at once
-LONGEST = 64 << 20  # bytes of a line that is looked at, whatever it begins with
+LONGEST = 64 << 20  # bytes of a line: a longer one is not written, and not held in memory to be read
 
 
 # One line, read: stamp in nanoseconds, type, data. A bare tuple, since a run has millions.
@@ -59,7 +59,8 @@ class EventWriter:
         """Append values of one instant.
 
         Raises:
-            WrongType: A value is not a number, or a step not an integer. Nothing was written.
+            WrongType: If a value is not a number, a step not an integer, or all values are too many for one line. Nothing
+                is written then.
             BadName: A name cannot be a metric.
         """
         body = self._straight(values)
@@ -76,8 +77,11 @@ class EventWriter:
         digits = b"%d" % self._stamps.next()
         comma = b',"global_step":%d' if values else b'"global_step":%d'
         # Joining is three times as fast as formatting with %b.
-        line = (b'{"ts":', digits[:-9], b".", digits[-9:], _METRICS_DATA, body[:-1], comma % step, tail)
-        self._file.append(b"".join(line))
+        parts = (b'{"ts":', digits[:-9], b".", digits[-9:], _METRICS_DATA, body[:-1], comma % step, tail)
+        line = b"".join(parts)
+        if len(line) > LONGEST:
+            raise _too_long(line)
+        self._file.append(line)
         self.step = step
 
     def other(self, type: str, data: Mapping[str, Any]) -> int:
@@ -85,11 +89,17 @@ class EventWriter:
 
         Returns:
             Its stamp.
+
+        Raises:
+            WrongType: If it is too long for one line. Nothing is written then.
         """
         stamp = self._stamps.next()
         digits = b"%d" % stamp
         head = b'{"ts":%b.%b,"type":%b,"data":' % (digits[:-9], digits[-9:], orjson.dumps(type))
-        self._file.append(head + strictjson.encode(strictjson.plain(data)) + b"}\n")
+        line = head + strictjson.encode(strictjson.plain(data)) + b"}\n"
+        if len(line) > LONGEST:
+            raise _too_long(line)
+        self._file.append(line)
         return stamp
 
     def is_there(self) -> bool:
@@ -158,6 +168,10 @@ class EventWriter:
         if len(self._tails) < 100:
             self._tails[stage] = tail
         return tail
+
+
+def _too_long(line: bytes) -> WrongType:
+    return WrongType(f"an event of {len(line):,} bytes, and one may have {LONGEST:,}; record it in several calls")
 
 
 def _number(name: str, value: Any) -> float | int:
@@ -240,17 +254,17 @@ def read(path: Path, offset: int, size: int) -> Stretch:
 def _read_long(fd: int, offset: int, head: bytes) -> Stretch:
     """Read one line of which the first bytes are known; one without end is torn, or still being written.
 
-    One of over `LONGEST` bytes that does not even begin as an event is skipped: it need not be held in memory.
+    One of over `LONGEST` bytes is skipped, and not held in memory: nobody writes such a one as an event.
     """
-    is_kept, length, parts = head.startswith(_BEGIN), len(head), [head]
+    length, parts = len(head), [head]
     while more := os.pread(fd, _BLOCK, offset + length):
         stop = more.find(b"\n") + 1
         parts.append(more[:stop] if stop else more)
         length += len(parts[-1])
-        if not is_kept and length > LONGEST:
+        if length > LONGEST:
             parts.clear()
         if stop:
-            return Stretch(b"".join(parts), length) if is_kept or length <= LONGEST else Stretch(b"", length, 1)
+            return Stretch(b"".join(parts), length, int(length > LONGEST))
     return _NOTHING
 
 
