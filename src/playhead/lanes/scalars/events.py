@@ -59,8 +59,8 @@ class EventWriter:
         """Append values of one instant.
 
         Raises:
-            WrongType: If a value is not a number, a step not an integer, or all values are too many for one line. Nothing
-                is written then.
+            WrongType: If a value is not a number, a step not an integer, or all values are too many for one line.
+                Nothing is written then.
             BadName: A name cannot be a metric.
         """
         body = self._straight(values)
