@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -101,7 +102,8 @@ def test_calling_narrows_and_narrows_again(store: playhead.Store, five: list[str
 @pytest.mark.parametrize(
     ("order", "expected"),
     [
-        ("created_at", "01234"), ("-created_at", "43210"), ("best", "03142"), ("-best", "41302"), ("best desc", "41302"),
+        ("created_at", "01234"), ("-created_at", "43210"), ("best", "14302"), ("-best", "03412"), ("best desc", "03412"),
+        ("best_value", "03142"), ("-best_value", "41302"),
         ("config.k", "43210"), ("-config.n", "43210"), ("name", "01234"), ("metric.acc", "03142"),
         ("project,-name", "42031"), ("-project, name desc", "31420"),
     ],
@@ -111,6 +113,26 @@ def test_order(store: playhead.Store, five: list[str], order: str, expected: str
     runs = store.runs(order=order)
     assert "".join(run.name[-1] for run in runs) == expected
     assert runs[0].name[-1] == expected[0]
+
+
+def test_best_sorts_the_good_first_whether_they_are_large_or_small(store: playhead.Store) -> None:
+    for name, values in {
+        "bad": [3.0, 2.0],
+        "good": [0.5, math.nan],
+        "fair": [1.0, 1.5],
+        "worse": [math.inf],
+        "none": [],
+    }.items():
+        with store.run("p", name, environment=False) as run:
+            run.set_primary_metric("loss", mode="min")
+            for value in values:
+                run.log({"loss": value})
+    assert names(store.runs(order="best")) == ["good", "fair", "bad", "worse", "none"]
+    assert names(store.runs(order="-best")) == ["worse", "bad", "fair", "good", "none"]
+    assert names(store.runs(order="-best_value")) == ["worse", "bad", "fair", "good", "none"]
+    assert names(store.runs(order="best")[1:3]) == ["fair", "bad"]
+    assert store.runs(order="best")[-1].name == "none"
+    assert names(store.runs(where="best_value < 2 and best < 1")) == ["good"]
 
 
 def test_an_unknown_order_or_status_is_refused(store: playhead.Store) -> None:

@@ -47,7 +47,7 @@ class Runs(Sequence[Run]):
             tags: Only those that have all of these.
             where: A condition in the `where` language, such as `"config.lr < 1e-3 and best > 0.9"`.
             order: What to sort by: a name of the `where` language, `-name` for the largest first, several with commas
-                between.
+                between; `best` for the good runs first, `-best` for the bad.
             limit: At most this many, in this order.
 
         Raises:

@@ -5,7 +5,8 @@
 | `id`, `project`, `name`, `status`, `notes`, `hostname`, `exit_reason` | text |
 | `created_at`, `started_at`, `ended_at`, `updated_at`, `deleted_at` | a time: seconds, or '2026-11-15 08:30' |
 | `duration` | seconds |
-| `best`, `best_step`, `best_metric` | the best value of the primary metric, its step, the metric's name |
+| `best`, `best_step`, `best_metric` | the best value of the primary metric, sorted good first; its step and metric |
+| `best_value` | the same value; sorts as the number that it is |
 | `points` | how many metric values were logged |
 | `tags` | asked by `'baseline' in tags` |
 | `config.lr`, `summary.note` | a config or summary value, dotted as deep as it lies |
@@ -44,10 +45,12 @@ _COLUMNS: dict[str, Column[Any]] = {
 } | {
     "duration": runs.c.duration_seconds,
     "best": runs.c.best_metric_value,
+    "best_value": runs.c.best_metric_value,
     "best_step": runs.c.best_metric_step,
     "best_metric": runs.c.best_metric_name,
     "points": runs.c.metric_count,
 }
+_BADNESS = case((runs.c.best_metric_mode == "min", runs.c.best_metric_value), else_=-runs.c.best_metric_value)
 _SERIES = {"metric": series.c.last_value, "min": series.c.min_value, "max": series.c.max_value}
 _ALWAYS = ("id", "project", "name", "status", "created_at", "updated_at")  # no run is without
 _NUMBERS = ("integer", "real", "true", "false")  # a truth value is 0 or 1, as everywhere here
@@ -142,13 +145,6 @@ class SortKey:
             raise BadQuery(f"cannot sort by {text!r}: write a name, or '-name' for the largest first")
         return cls(found[2], bool(found[1]) or (found[3] or "").lower() == "desc")
 
-    def reversed(self) -> SortKey:
-        """Give the other direction."""
-        return SortKey(self.name, not self.falling)
-
-    def __str__(self) -> str:
-        return f"-{self.name}" if self.falling else self.name
-
 
 def sort_keys(text: str) -> list[SortKey]:
     """Read names to sort by, with commas between them.
@@ -162,14 +158,15 @@ def sort_keys(text: str) -> list[SortKey]:
     return keys
 
 
-def order_by(text: str) -> list[ColumnElement[Any]]:
+def order_by(text: str, *, is_reversed: bool = False) -> list[ColumnElement[Any]]:
     """Give what to sort runs by: `name`, `-name` or `name desc` for the largest first, several with commas between.
 
+    `best` puts good runs first, whether their primary metric should be small or large, and `-best` the bad ones.
     Runs without a value come last; runs that are equal in all of it are sorted by the time they were made, in the
-    direction of the last name.
+    direction of the last name. `is_reversed` begins at the end of all that.
     """
-    keys = sort_keys(text)
-    ranked = [_ranked(key) for key in keys]
+    keys = [SortKey(key.name, key.falling != is_reversed) for key in sort_keys(text)]
+    ranked = [_ranked(key, is_reversed=is_reversed) for key in keys]
     names = [key.name for key in keys]
     for tie in ("created_at", "id"):
         if tie not in names:
@@ -177,10 +174,13 @@ def order_by(text: str) -> list[ColumnElement[Any]]:
     return ranked
 
 
-def _ranked(key: SortKey) -> ColumnElement[Any]:
-    value = sorted_value(key.name.replace("`", ""))
+def _ranked(key: SortKey, *, is_reversed: bool) -> ColumnElement[Any]:
+    name = key.name.replace("`", "")
+    value = _BADNESS if name == "best" else sorted_value(name)
     ranked = value.desc() if key.falling else value.asc()
-    return ranked if key.name in _ALWAYS else ranked.nulls_last()
+    if key.name in _ALWAYS:
+        return ranked
+    return ranked.nulls_first() if is_reversed else ranked.nulls_last()
 
 
 def sorted_value(name: str) -> ColumnElement[Any]:

@@ -66,10 +66,6 @@ class RunQuery:
             conditions.append(where.parse(self.where, resolver))
         return conditions
 
-    def reversed_order(self) -> str:
-        """Give the order that begins at the end."""
-        return ",".join(str(key.reversed()) for key in fields.sort_keys(self.order))
-
     def check(self) -> None:
         """Raise what is wrong with the condition or the order, before anything is asked."""
         _page(self, (), self.order)
@@ -93,10 +89,12 @@ class RunQuery:
 
     def row_from_end(self, connection: Connection, offset: int) -> RunRow | None:
         """Give the row `offset` places before the last, without counting all; only where there is no limit."""
-        return next(iter(self._rows(connection, self.reversed_order(), offset, 1)), None)
+        return next(iter(self._rows(connection, self.order, offset, 1, is_reversed=True)), None)
 
-    def _rows(self, connection: Connection, order: str, offset: int, limit: int) -> list[RunRow]:
-        sql, parameters = _page(self, self._common(connection), order)
+    def _rows(
+        self, connection: Connection, order: str, offset: int, limit: int, *, is_reversed: bool = False
+    ) -> list[RunRow]:
+        sql, parameters = _page(self, self._common(connection), order, is_reversed)
         page = {**parameters, "page_limit": limit, "page_offset": offset}
         return list(map(_row, driver_rows(connection, sql, page)))
 
@@ -123,8 +121,9 @@ def _probes(query: RunQuery) -> tuple[Statement, ...]:
 
 
 @lru_cache(maxsize=256)
-def _page(query: RunQuery, common: tuple[bool, ...], order: str) -> Statement:
-    statement = ROW.where(*query.conditions(Resolver(common))).order_by(*fields.order_by(order))
+def _page(query: RunQuery, common: tuple[bool, ...], order: str, is_reversed: bool = False) -> Statement:
+    ranks = fields.order_by(order, is_reversed=is_reversed)
+    statement = ROW.where(*query.conditions(Resolver(common))).order_by(*ranks)
     return _compiled(statement.limit(bindparam("page_limit")).offset(bindparam("page_offset")))
 
 

@@ -1,8 +1,9 @@
-"""How a command fails: one message on stderr, exit code 1, no traceback."""
+"""What a command says besides its answer: warnings, and one message where it fails, without a traceback."""
 
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator
 from typing import NoReturn
 
@@ -13,12 +14,13 @@ from playhead.errors import PlayheadError
 
 @contextlib.contextmanager
 def reporting() -> Iterator[None]:
-    """Turn errors that were written for the user, and those of the operating system, into a message.
+    """Turn errors that were written for the user, those of the operating system, and warnings into messages.
 
     Anything else is a mistake of the program and keeps its traceback.
     """
     try:
-        yield
+        with _warnings_as_messages():
+            yield
     except BrokenPipeError:
         raise  # the reader has gone, as in `| head`: click ends without a word
     except PlayheadError as error:
@@ -27,6 +29,19 @@ def reporting() -> Iterator[None]:
         _fail(f"{error.strerror}: {error.filename}" if error.strerror and error.filename else str(error))
     except KeyboardInterrupt:
         _fail("interrupted")
+
+
+@contextlib.contextmanager
+def _warnings_as_messages() -> Iterator[None]:
+    with warnings.catch_warnings():
+        for category in (RuntimeWarning, UserWarning):
+            warnings.simplefilter("default", category)
+        warnings.showwarning = _say_warning
+        yield
+
+
+def _say_warning(message: Warning | str, *_: object, **__: object) -> None:
+    complain(f"warning: {message}")
 
 
 def complain(message: str) -> None:

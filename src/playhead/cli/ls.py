@@ -30,7 +30,7 @@ _EXAMPLE = """\
 @click.command(
     "ls",
     epilog=examples(
-        "playhead ls pong --status finished --order -best",
+        "playhead ls pong --status finished --order best",
         'playhead ls --where "config.lr < 1e-3 and metric.loss < 0.1" --columns name,config.lr,metric.loss',
     ),
 )
@@ -44,7 +44,11 @@ _EXAMPLE = """\
     help="Only running, finished, failed or interrupted runs.",
 )
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="Only runs with this tag; repeat for several.")
-@click.option("--order", metavar="NAME", help="Sort by a field, '-best' for the largest first. Default: newest first.")
+@click.option(
+    "--order",
+    metavar="NAME",
+    help="Sort by a field: 'best' for the good first, '-points' for the largest. Default: newest first.",
+)
 @click.option(
     "--limit", type=click.IntRange(min=0), default=20, metavar="N", help="At most so many, 0 for all; 20 by default."
 )
@@ -72,8 +76,9 @@ def command(
     """List runs, newest first.
 
     Only those of PROJECT where it is given. --where and --order take the fields id, project, name, status, created_at,
-    duration, best, best_step, points, tags, notes, config.KEY, summary.KEY, metric.NAME (the last value), min.NAME and
-    max.NAME. --where knows and, or, not, =, !=, <, <=, >, >=, in, like, is null and parentheses; text stands in quotes.
+    duration, best, best_step, best_value, points, tags, notes, config.KEY, summary.KEY, metric.NAME (the last value),
+    min.NAME and max.NAME. --where knows and, or, not, =, !=, <, <=, >, >=, in, like, is null and parentheses; text
+    stands in quotes.
 
     A narrow terminal shows fewer columns. A run whose process is gone without having said so is shown as died.
     """

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { clicked, columnsText, filterQuery, isFiltered, listQuery, NEWEST_FIRST, orderText, tagsText, viewOf } from "./view";
+import { clicked, columnsText, filterQuery, isDown, isFiltered, listQuery, NEWEST_FIRST, orderText, tagsText, viewOf } from "./view";
 
 function view(text: string, kept = "") {
   return viewOf(new URLSearchParams(text), new URLSearchParams(kept));
@@ -66,9 +66,11 @@ describe("the question to the server", () => {
 describe("clicks on headers", () => {
   it("turn an order round and then take it back", () => {
     const first = clicked(NEWEST_FIRST, "best", true, false);
-    expect(orderText(first)).toBe("-best");
+    expect(orderText(first)).toBe("best");
+    expect(isDown({ name: "best", isFalling: false })).toBe(true);
+    expect(isDown({ name: "points", isFalling: false })).toBe(false);
     const second = clicked(first, "best", true, false);
-    expect(orderText(second)).toBe("best");
+    expect(orderText(second)).toBe("-best");
     expect(orderText(clicked(second, "best", true, false))).toBe("-created_at");
     expect(orderText(clicked(NEWEST_FIRST, "name", false, false))).toBe("name");
     expect(orderText(clicked(NEWEST_FIRST, "created_at", true, false))).toBe("created_at");
@@ -77,8 +79,8 @@ describe("clicks on headers", () => {
   it("add with shift", () => {
     const one = clicked(NEWEST_FIRST, "project", false, false);
     const two = clicked(one, "best", true, true);
-    expect(orderText(two)).toBe("project,-best");
-    expect(orderText(clicked(two, "best", true, true))).toBe("project,best");
+    expect(orderText(two)).toBe("project,best");
+    expect(orderText(clicked(two, "best", true, true))).toBe("project,-best");
     expect(orderText(clicked(clicked(two, "best", true, true), "best", true, true))).toBe("project");
     expect(orderText(clicked(two, "project", false, false))).toBe("project");
   });

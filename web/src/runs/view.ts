@@ -130,11 +130,16 @@ export function isFiltered(view: View): boolean {
   return Boolean(view.text.trim() || view.project || view.status || view.tags.length > 0);
 }
 
-/** The order after a click on a column's header: largest first for numbers, then the other way, then as before. */
+/** Whether the best or largest are at the top: `best` names the good first, other names the smallest. */
+export function isDown({ name, isFalling }: Order): boolean {
+  return isFalling !== (name === "best");
+}
+
+/** The order after a click on a column's header: best or largest first for numbers, then the other way, then as before. */
 export function clicked(order: readonly Order[], name: string, isNumber: boolean, isAdding: boolean, usual = NEWEST_FIRST): readonly Order[] {
   const now = order.find((one) => one.name === name);
-  const first: Order = { name, isFalling: isNumber };
-  const next = now === undefined ? first : now.isFalling === isNumber ? { name, isFalling: !isNumber } : null;
+  const first: Order = { name, isFalling: isNumber && name !== "best" };
+  const next = now === undefined ? first : now.isFalling === first.isFalling ? { name, isFalling: !first.isFalling } : null;
   if (!isAdding) {
     const isAlone = order.length === 1;
     if (!isAlone && now !== undefined) return [now];

@@ -3,7 +3,7 @@
 import type { Fields } from "../lib/types";
 
 const COLUMNS = [
-  "name", "project", "status", "tags", "best", "points", "duration", "created_at", "ended_at", "started_at", "updated_at",
+  "name", "project", "status", "tags", "best", "best_value", "points", "duration", "created_at", "ended_at", "started_at", "updated_at",
   "id", "notes", "hostname", "exit_reason", "best_step", "best_metric", "deleted_at",
 ] as const;
 const PREFIXES = ["config.", "summary.", "metric.", "min.", "max."] as const;

@@ -64,8 +64,7 @@ def command(
 
     size = bucket or (DEFAULT_BUCKET if tiered else None)
     step = None if function is None else load(function)
-    with source.warnings_told():
-        lost = formats.convert(found.path, target, form, size, step, trace=place, variant=variant)
+    lost = formats.convert(found.path, target, form, size, step, trace=place, variant=variant)
     made, bytes_before, bytes_after = Trace.open(target), _size(found.path), _size(Path(target))
     if as_json:
         said = {"path": target, "steps": len(made), "keyframes": len(made.keyframes), "bytes": bytes_after}

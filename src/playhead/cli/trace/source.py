@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from playhead.cli.errors import complain
 from playhead.cli.options import open_to_read
 from playhead.cli.resolve import find_run
 from playhead.errors import NotFound
@@ -81,15 +77,4 @@ def open_trace(found: Found, function: str | None = None) -> Trace:
     from playhead.trace import Trace
 
     step = None if function is None else load(function)
-    with warnings_told():
-        return Trace.open(found.path, step, trace=found.which.trace, variant=found.which.variant)
-
-
-@contextlib.contextmanager
-def warnings_told() -> Iterator[None]:
-    """Say warnings as messages are said."""
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
-        yield
-    for warning in heard:
-        complain(f"warning: {warning.message}")
+    return Trace.open(found.path, step, trace=found.which.trace, variant=found.which.variant)

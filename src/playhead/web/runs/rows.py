@@ -28,7 +28,7 @@ FILTERS: tuple[Parameter, ...] = (
 )
 ORDER = text(
     "order",
-    "What to sort by: names of the where language with commas between; `-name` for the largest first.",
+    "What to sort by: names of the where language with commas between; `-name` is largest first, `best` good first.",
     longest=2_000,
 )
 
