@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import time
 from pathlib import Path
 
 import httpx
@@ -16,6 +17,7 @@ import playhead
 from playhead.care import DAMAGE, verify
 from playhead.web.app import make_app
 from playhead.web.server import Background
+from tests.elsewhere import start
 from tests.web.conftest import DATASET, DELETED, EPISODES, FAILED, FIRST, PLAYED, POINTS, SECOND, SPIKE
 
 
@@ -377,17 +379,18 @@ def test_a_store_that_is_read_only_says_so(ask: httpx.Client) -> None:
     assert ask.patch(f"/api/runs/{FIRST}", json={"notes": "x"}).status_code == 409
 
 
-def test_a_run_whose_process_is_gone_is_stale(
-    own_store: playhead.Store, own_ask: httpx.Client, live_run: playhead.RunWriter
-) -> None:
-    run = own_ask.get(f"/api/runs/{live_run.id}").json()
+def test_a_run_whose_process_is_gone_is_stale(own_store: playhead.Store, own_ask: httpx.Client) -> None:
+    code = """import sys, playhead
+run = playhead.open(sys.argv[1]).run("pong", "dies", run_id="dies", environment=False)
+run.log({"loss": 1.0})
+run.flush()
+print("ready", flush=True)
+sys.stdin.read()"""
+    recorder = start(code, own_store.path)
+    run = own_ask.get("/api/runs/dies").json()
     assert (run["status"], run["is_stale"]) == ("running", False)
     assert run["duration"] >= 0
-    claim = next((own_store.path / ".recording").glob(f"{live_run.id}.1.json"))
-    content = claim.read_text()
-    claim.write_text(content.replace('"started": ', '"started": 1'))
-    import time
-
+    recorder.kill()
+    recorder.communicate()
     time.sleep(1.1)
-    assert own_ask.get(f"/api/runs/{live_run.id}").json()["is_stale"] is True
-    claim.write_text(content)
+    assert own_ask.get("/api/runs/dies").json()["is_stale"] is True

@@ -15,11 +15,14 @@ from playhead.cli.episode import source as sources
 from playhead.cli.episode.options import either_argument
 from playhead.cli.episode.source import UNFINISHED, Found, Source
 from playhead.cli.errors import complain
-from playhead.cli.options import examples, json_option, open_to_change, store_option
+from playhead.cli.options import examples, json_option, open_to_change, open_to_read, store_option
 from playhead.errors import Damaged, NotFound, StoreLocked
 
 if TYPE_CHECKING:
+    from playhead import Store
     from playhead.episode import DiskEpisode, Unfinished
+
+Opener = Callable[[str | None], "Store"]
 
 _LISTED = 10
 RECOVERED, DISCARDED, RECORDING, FAILED, WOULD = "recovered", "discarded", "recording", "failed", "unfinished"
@@ -58,7 +61,8 @@ def command(
     or of the whole store. What was recorded becomes a normal episode: at most the last second is missing. One that is
     still being recorded is left alone. Ends with exit code 1 if one could not be recovered.
     """
-    chosen = _chosen(source, every or dry_run, store_path)
+    opener = open_to_read if dry_run else open_to_change
+    chosen = _chosen(source, every or dry_run, store_path, opener)
     if discard and not dry_run and not yes and (due := [one for one in chosen if not one.is_recorded]):
         _ask(due)
     action = None if dry_run else _discard if discard else partial(_recover, salvage=salvage)
@@ -71,28 +75,28 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _chosen(text: str | None, every: bool, store_path: str | None) -> list[Unfinished]:
+def _chosen(text: str | None, every: bool, store_path: str | None, opener: Opener) -> list[Unfinished]:
     found = None if text is None else sources.find(store_path, text)
     if isinstance(found, Found):
         if not found.is_unfinished:
             raise NotFound(f"the episode {found.label} is whole: there is nothing to recover")
-        return _opened(store_path, found.source, [found.path])
+        return _opened(store_path, opener, found.source, [found.path])
     if not every:
         raise click.UsageError("name one episode, or say --all for every unfinished one.")
     return [
         one
         for source in (sources.datasets(store_path) if found is None else [found])
-        for one in _opened(store_path, source, [e.folder.path for e in source.entries if e.state == UNFINISHED])
+        for one in _opened(store_path, opener, source, [e.folder.path for e in source.entries if e.state == UNFINISHED])
     ]
 
 
-def _opened(store_path: str | None, source: Source | None, paths: list[Path]) -> list[Unfinished]:
+def _opened(store_path: str | None, opener: Opener, source: Source | None, paths: list[Path]) -> list[Unfinished]:
     """Open unfinished episodes; the catalogue of their store hears what becomes of them."""
     from playhead.episode import Unfinished
 
     known: dict[Path, Unfinished] = {}
     if source is not None and source.name is not None and paths:
-        store = open_to_change(store_path)
+        store = opener(store_path)
         click.get_current_context().call_on_close(store.close)
         known = {one.path: one for one in store.dataset(source.name).unfinished}
     return [known.get(path) or Unfinished(path) for path in paths]
