@@ -66,9 +66,12 @@ class Home:
         best = {"best_metric_value": row.best_metric_value, "best_metric_step": row.best_metric_step}
         return dict(strictjson.plain(best))
 
-    def write_summary(self, folder: RunFolder, changes: dict[str, Any], *, durable: bool = True) -> None:
-        """Set keys of `summary.json`; one that says so already is not written again."""
+    def write_summary(self, folder: RunFolder, changes: dict[str, Any], *, named: bool = True) -> None:
+        """Set keys of `summary.json`; one that says so already is not written again.
+
+        Without `named`, a power cut may leave what it said before.
+        """
         with disk.locked(folder.path):
             content = facts.load(folder.summary)
             if any(name not in content or content[name] != value for name, value in changes.items()):
-                facts.write(folder.summary, content | changes, durable=durable)
+                facts.write(folder.summary, content | changes, named=named)

@@ -453,9 +453,12 @@ class RunWriter(Run):
 
     def _let_go(self, status: str, reason: str | None) -> None:
         self._bulk.let_go()
-        self._events.close()
-        self._logs.close()
-        self._upkeep.close()
+        try:
+            self._sync()  # before anything says that the run has ended, or what its files are
+        finally:
+            self._events.close()
+            self._logs.close()
+            self._upkeep.close()
         if self._claim.part == 1:
             note(self._folder, status, reason)
             with self._home.backlog.tolerating(self._end_key):

@@ -81,7 +81,7 @@ class Upkeep:
             from playhead.capture import environment
 
             found = environment.capture(self._working_folder)
-            facts.write(self._folder.environment, strictjson.plain(found), durable=False)
+            facts.write(self._folder.environment, strictjson.plain(found), named=False)
         if not self._events.is_there():
             raise NotFound(
                 f"the folder of the run, {self._folder.path}, was moved or deleted while it was being recorded"
@@ -113,7 +113,7 @@ class Upkeep:
         """Copy a new best value into `summary.json`, where people and other programs look for it."""
         best = self._home.best_of(self._key)
         if best != self._best_written:
-            self._home.write_summary(self._folder, best, durable=False)
+            self._home.write_summary(self._folder, best, named=False)
             self._best_written = best
 
     def close(self) -> None:
