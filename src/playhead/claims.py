@@ -6,7 +6,7 @@ is named here, and the next open looks at a handful of files instead of every ru
 Whether the claiming process still records is judged by four signs. In doubt it does:
 
 - The claim names the place of its store. One that was copied along with a store says nothing of the copy.
-- On the same machine the process is looked up.
+- On the same machine the process is looked up; what ran before the machine was started again has ended.
 - Elsewhere the modification time of the claim is a heartbeat.
 - A recorder holds a lock on its event file, an editor one on the folder of the run. The kernel gives it back with the
   process, so a lock that is held outweighs all other signs of a death.
@@ -126,7 +126,13 @@ class Claim:
                 return True
             if runs is False:
                 return self._is_locked() is True
+        if self.is_of_earlier_boot():
+            return self._is_locked() is True
         return self._is_fresh() or self._is_locked() is not False
+
+    def is_of_earlier_boot(self) -> bool:
+        """Tell whether the machine was started again since, and no other machine can be the one that claimed."""
+        return self.process.is_of_earlier_boot() and not filesystem.is_network(self.path.parent.parent)
 
     def is_copied(self) -> bool:
         """Tell whether the claim was copied along with its store: the one who recorded there does not record here."""

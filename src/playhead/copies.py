@@ -175,7 +175,7 @@ class _Comparison:
         is_ahead = any(offset > sizes.get(part, 0) for part, offset in row.offsets.items())
         images = len(os.listdir(folder.media)) if folder.media.is_dir() else 0
         if is_at_odds or is_ahead or images > row.media or set(reels) < row.reels:
-            yield partial(_index_anew, folder=folder, read=read, reels=reels)
+            yield partial(recovery.index_anew, folder=folder, known=read, reels=reels)
             return
         if self._says_other(read, row):
             yield partial(_put, read=read)
@@ -214,7 +214,7 @@ class _Comparison:
         if found is replay_index.Compared.BEHIND:
             yield partial(recovery.index_replays, key=row.key, run_id=read.id, known=[reel_id])
         elif found is replay_index.Compared.OTHER:
-            yield partial(_index_anew, folder=folder, read=read, reels=None)
+            yield partial(recovery.index_anew, folder=folder, known=read)
 
     def _episodes(self) -> Iterator[Work]:
         layout = self.home.layout
@@ -236,13 +236,6 @@ class _Comparison:
 
 
 def _index_all(home: Home, folder: RunFolder, read: RunFacts, reels: Iterable[str]) -> None:
-    recovery.index_all(home, folder, read, reels)
-
-
-def _index_anew(home: Home, folder: RunFolder, read: RunFacts, reels: Iterable[str] | None) -> None:
-    """Forget a run, and index all of it: its rows do not agree, or are of more than there is."""
-    with home.database.write() as connection:
-        catalog_runs.remove(connection, read.id)
     recovery.index_all(home, folder, read, reels)
 
 

@@ -10,6 +10,7 @@ from playhead.backlog import Backlog
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.database import Database
 from playhead.catalog.runs import RunFacts, RunRow
+from playhead.claims import Claim
 from playhead.errors import ReadOnly
 from playhead.layout import Layout, RunFolder
 
@@ -42,6 +43,11 @@ class Home:
         """
         if self.database.mode != "a":
             raise ReadOnly.of_store(self.layout.root, to)
+
+    def release(self, claim: Claim) -> None:
+        """Give a claim up, once a power cut takes no row away that it stood for."""
+        self.database.sync()
+        claim.release()
 
     def index(self, folder: RunFolder, *, values: bool = True) -> RunRow:
         """Bring the catalogue up to date with the JSON files of a run, and give the run's row.

@@ -49,6 +49,11 @@ class Process:
         """Tell whether the number can be looked up on this machine, in this container, since this boot."""
         return self.place == _place()
 
+    def is_of_earlier_boot(self) -> bool:
+        """Tell whether this machine was started again since, as after a power cut: nothing of then runs now."""
+        boot, now = self.place.partition("/")[0], _place().partition("/")[0]
+        return self.hostname == socket.gethostname() != boot != now
+
     def is_alive(self) -> bool | None:
         """Tell whether the process runs. Means something only where `is_here()`.
 

@@ -93,7 +93,7 @@ def recover_claim(home: Home, path: Path) -> str | None:
             if not mine or not path.exists():
                 return None  # another process is at it
             settle(home, claim)
-            claim.release()
+            home.release(claim)
             return claim.run_id
     except FileNotFoundError:
         return None
@@ -112,6 +112,8 @@ def settle(home: Home, claim: Claim) -> None:
         ):  # else the store was copied while the run was begun or purged, and may hold parts of it
             _forget(home, claim)
         return
+    if claim.part != EDITING and claim.is_of_earlier_boot() and not _is_claimed_alive(home, claim.run_id):
+        _index_what_is_left(home, folder)
     key = home.index(folder).key
     # An editor that died while purging has already taken the run out of the catalogue: index all of it again.
     parts = folder.parts() if claim.part == EDITING else [claim.part]
@@ -126,6 +128,33 @@ def settle(home: Home, claim: Claim) -> None:
         checksums.follow(folder, folder.meta, folder.summary)
     else:
         checksums.note_part(folder, claim.part)
+
+
+def _is_claimed_alive(home: Home, run_id: str) -> bool:
+    return any(claim.is_live() for claim in claims.of_run(home.layout, run_id))
+
+
+def _index_what_is_left(home: Home, folder: RunFolder) -> None:
+    """Forget what the catalogue knows of a run that a power cut ended, and index what its files hold.
+
+    A cut may take away what was not synced, in the middle of a file too, and leave the rows that were made of it.
+    """
+    for part in folder.parts():
+        cut_torn(folder.events(part))
+    _warned(index_anew, home, folder, facts.read(home.layout, folder))
+
+
+def index_anew(home: Home, folder: RunFolder, known: RunFacts, reels: Iterable[str] | None = None) -> None:
+    """Forget a run, and index all of it; otherwise as `index_all`."""
+    with home.database.write() as connection:
+        catalog_runs.remove(connection, known.id)
+    index_all(home, folder, known, reels)
+
+
+def cut_torn(path: Path) -> None:
+    """Cut what a crash left of the last line of an event file that nobody writes any more."""
+    if torn := events.torn_bytes(path):
+        disk.truncate(path, os.stat(path).st_size - torn)
 
 
 def index_replays(home: Home, key: int, run_id: str, known: Iterable[str] | None = None) -> None:
@@ -193,8 +222,8 @@ def index_part(home: Home, key: int, folder: RunFolder, part: int, *, mend: bool
         mend: Nobody writes the file any more: cut what a crash left of its last line.
     """
     path = folder.events(part)
-    if mend and (torn := events.torn_bytes(path)):
-        disk.truncate(path, os.stat(path).st_size - torn)
+    if mend:
+        cut_torn(path)
     EventIndex(home.database, key, part, path).catch_up()
 
 

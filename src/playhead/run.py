@@ -339,7 +339,7 @@ class Run:
                     except BaseException:
                         claim.leave()
                         raise
-                    claim.release()
+                    self._home.release(claim)
         except FileNotFoundError:
             if self._folder.meta.exists():
                 raise
@@ -392,10 +392,11 @@ class Run:
                 catalog_runs.remove(connection, self.id)
             # Out of sight in one step, then away at leisure.
             disk.rename(self._folder.path, self._home.layout.trash / self.id)
+            disk.sync_folder(self._folder.path.parent)  # else a power cut brings it back, and nobody knows of it
         disk.remove_tree(self._home.layout.trash / self.id)
         replays.remove(self._home, self.id)
         traces.remove(self._home, self.id)
-        claim.release()
+        self._home.release(claim)
         # The folders of the name and the project go when their last run does.
         any(not disk.remove_empty(parent) for parent in list(self._folder.path.parents)[:3])
 

@@ -164,7 +164,7 @@ class Store:
             # The first error is the one to report; where this fails too, the next open does it.
             try:
                 recovery.settle(self._home, claim)
-                claim.release()
+                self._home.release(claim)
             except (OSError, PlayheadError):
                 claim.leave()
             raise

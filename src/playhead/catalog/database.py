@@ -20,7 +20,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from playhead import clock, disk
 from playhead.catalog import made, migrations, schema
-from playhead.catalog.files import check_files, files_of, remedy
+from playhead.catalog.files import LOG, check_files, files_of, remedy
 from playhead.catalog.meaning import meaning, no_text
 from playhead.errors import Damaged, NotAStore, PlayheadError, ReadOnly, StoreLocked
 from playhead.wording import counted
@@ -59,6 +59,7 @@ class Database:
         self._batch: Connection | None = None
         self._mapped = MAPPED
         self._identity: tuple[int, int] | None = None
+        self._named_log = 0
         self._engine = self._make_engine()
         _open.add(self)
 
@@ -371,6 +372,23 @@ class Database:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             cursor.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
             cursor.close()
+
+    def sync(self) -> None:
+        """Wait until all that was committed is on the medium. A commit alone does not, for it would cost every round.
+
+        On a network file system it does.
+        """
+        if self.network:
+            return
+        log = self.path.with_name(self.path.name + LOG)
+        try:
+            found = os.stat(log).st_ino
+            disk.sync_file(log)  # SQLite locks the database itself and its shared memory, never its log
+        except FileNotFoundError:
+            return  # whoever left the database last put all of it there
+        if found != self._named_log:
+            disk.sync_folder(self.path.parent)
+            self._named_log = found
 
     def close(self) -> None:
         """Give all connections back."""

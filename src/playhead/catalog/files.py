@@ -8,7 +8,8 @@ from pathlib import Path
 
 from playhead import disk
 
-SUFFIXES = ("-wal", "-shm", "-journal", "")  # the database itself comes last
+LOG = "-wal"
+SUFFIXES = (LOG, "-shm", "-journal", "")  # the database itself comes last
 
 
 def files_of(database: Path) -> list[Path]:

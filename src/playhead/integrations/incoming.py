@@ -82,6 +82,7 @@ class Incoming:
             self._withdraw(run_id, built, folder)
             _release(claims)
             raise
+        self._home.database.sync()
         _release(claims)
         return key
 

@@ -446,7 +446,7 @@ class RunWriter(Run):
         self._let_go(status, reason)
         checksums.note_part(self._folder, self._claim.part)
         if self._home.backlog.trouble is None:
-            self._claim.release()
+            self._home.release(self._claim)
         else:
             self._claim.leave()
             self._home.backlog.leave(self._claim.path, self._files_key, self._end_key)

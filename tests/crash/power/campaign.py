@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
-from playhead import claims, copies
+from playhead import claims, copies, process
 from tests.crash.power.recording import Event
 from tests.crash.power.states import left
 from tests.crash.power.workloads import Workload
@@ -68,8 +68,9 @@ def quick() -> str | None:
 
 @contextlib.contextmanager
 def _at_home() -> Iterator[None]:
-    """Let a state count as the store itself, as after a cut, and not as a copy of it."""
+    """Let a state count as the store itself after the machine was started again, and not as a copy of it."""
     with (
+        mock.patch.object(process, "_place", lambda: "another boot/of this machine"),
         mock.patch.object(copies, "is_elsewhere", lambda home: home.database.place() == 0),
         mock.patch.object(claims.Claim, "is_copied", lambda _: False),
     ):
