@@ -6,14 +6,18 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 
 import playhead
 from playhead import clock
+from playhead.web.app import make_app
+from playhead.web.server import Background
 
 HERE = Path(__file__).parent
 HOUR = 3600 * clock.SECOND
@@ -126,3 +130,28 @@ def test_everything_that_is_recorded_follows(moved: tuple[Path, list[list[int]]]
                 assert before - clock.SECOND <= stretch[0] <= stretch[-1] <= after + clock.SECOND, name
             last = stamps[2 * EACH :]  # it goes on as if nobody had set the clock back
             assert 0 < last[0] - stamps[2 * EACH - 1] < 60 * clock.SECOND, name
+
+
+@pytest.mark.parametrize("zone", ["America/Los_Angeles", "Asia/Kathmandu"])
+def test_a_line_of_text_has_the_time_of_the_value_before_it(
+    moved: tuple[Path, list[list[int]]], monkeypatch: pytest.MonkeyPatch, zone: str
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        with playhead.open(moved[0], mode="r") as store, Background(make_app(store)) as server:
+            values = store.runs["r"]["x"].timestamps.tolist()
+            origin = round(store.runs["r"].created_at * clock.SECOND)
+            lines = httpx.get(f"{server.address}api/runs/r/log").json()["lines"]
+            at = [line["time_s"] for line in lines]
+            assert len(at) == len(values)
+            assert at == pytest.approx([(stamp - origin) / clock.SECOND for stamp in values], abs=0.1)
+            early, late = (
+                httpx.get(f"{server.address}api/runs/r/moment", params={"time_s": one - 0.0001}).json()["lines"]
+                for one in (at[EACH], at[-1] + 1)
+            )
+            assert [line["time_s"] <= at[EACH - 1] for line in early] == [True] * EACH + [False] * 2 * EACH
+            assert [line["time_s"] for line in late] == at
+    finally:
+        monkeypatch.undo()
+        time.tzset()

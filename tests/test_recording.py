@@ -199,7 +199,8 @@ def test_the_folder_says_everything(store: playhead.Store) -> None:
     assert status["status"] == "finished"
     assert status["ended_at"] >= status["started_at"]
     assert json.loads((run.path / "summary.json").read_text()) == {"note": "x", "nan": "NaN"}
-    assert re.fullmatch(r"(\d\d:\d\d:\d\d \| (hello|world)\n){2}", run.logs())
+    stamp = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}[+-]\d\d:\d\d"
+    assert re.fullmatch(rf"({stamp} \| (hello|world)\n){{2}}", run.logs())
     assert math.isnan(run.summary()["nan"])
     assert os.listdir(store.path / ".recording") == []
 

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,17 @@ import playhead
 from playhead.integrations import runicorn
 from tests.integrations.conftest import RunicornFolder, tree
 
-Get = Callable[[str], Any]
+
+class Get:
+    """Asks the viewer at an address."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def __call__(self, path: str) -> Any:
+        with urllib.request.urlopen(self.address + path, timeout=WAITING_SECONDS) as answer:
+            return json.load(answer)
+
 
 IMPORTED = "20261115_072340_aaaaaa"
 WAITING_SECONDS = 60
@@ -51,15 +61,33 @@ def viewer(store: Path, home: Path) -> Iterator[Get]:
     with (home / "viewer.log").open("wb") as log:
         process = subprocess.Popen(command, env=environment, cwd=home, stdout=log, stderr=log)
     try:
-        yield lambda path: _fetched(f"http://127.0.0.1:{port}{path}")
+        yield Get(f"http://127.0.0.1:{port}")
     finally:
-        process.terminate()
+        process.kill()  # asked to end, it waits for whoever followed a log
         process.wait(WAITING_SECONDS)
 
 
-def _fetched(address: str) -> Any:
-    with urllib.request.urlopen(address, timeout=WAITING_SECONDS) as answer:
-        return json.load(answer)
+_FOLLOW = """
+import sys
+from websockets.sync.client import connect
+with connect(sys.argv[1]) as connection:
+    for _ in range(int(sys.argv[2])):
+        print(connection.recv(timeout=20).rstrip())
+"""
+
+
+def followed(address: str, run_id: str, lines: int) -> list[str]:
+    """Give the first lines of the text log, as the viewer sends them to its page."""
+    command = [
+        str(interpreter()),
+        "-c",
+        _FOLLOW,
+        f"ws{address.removeprefix('http')}/api/runs/{run_id}/logs/ws",
+        str(lines),
+    ]
+    return subprocess.run(
+        command, check=True, capture_output=True, text=True, timeout=WAITING_SECONDS
+    ).stdout.splitlines()
 
 
 def listed(get: Get, wanted: set[str]) -> dict[str, dict[str, Any]]:
@@ -83,6 +111,7 @@ def test_the_viewer_lists_the_runs_of_a_store_and_shows_their_metrics(folder: Ru
             run.log({"loss": 0.5, "acc": math.inf}, stage="train")
             run.log({"loss": 0.25}, step=7)
             run.log({"loss": math.nan}, step=8)
+            run.log_text("hello\nworld")
         with store.run("pong", "dqn") as deleted:
             deleted.log({"loss": 1.0})
         store.runs[deleted.id].delete("no good")
@@ -104,6 +133,7 @@ def test_the_viewer_lists_the_runs_of_a_store_and_shows_their_metrics(folder: Ru
             {"global_step": 7, "loss": 0.25, "acc": None, "stage": None},
             {"global_step": 8, "loss": "NaN", "acc": None, "stage": None},
         ]
+        assert followed(get.address, run.id, 2) == run.logs().splitlines()
         imported = get(f"/api/runs/{IMPORTED}/metrics_step")["rows"]
         assert [row["loss"] for row in imported] == [*(1 / (i + 1) for i in range(5)), "NaN"]
         assert [gone["id"] for gone in get("/api/recycle-bin")["deleted_runs"]] == [deleted.id]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import httpx
@@ -144,14 +146,69 @@ def test_days_pass(tmp_path: Path) -> None:
     created = datetime.fromisoformat("2026-03-01T23:59:50").timestamp()
     days = Days(created)
     days.look(LogFile(path))
-    found = [days.moment(line.at, line.time) for line in LogFile(path).from_byte(0, 100)[0]]
+    found = [days.moment(line) for line in LogFile(path).from_byte(0, 100)[0]]
     day = 86_400
     assert found == [8, 12, 9, 13, 10 + day / 2, 10 + day + 9 * 3600, None]
     with path.open("a") as file:
         file.write("07:00:00 | the day after\n")
     days.look(LogFile(path))
     last = LogFile(path).before_byte(10_000, 1)[0][0]
-    assert days.moment(last.at, last.time) == 10 + 2 * day + 7 * 3600
+    assert days.moment(last) == 10 + 2 * day + 7 * 3600
+
+
+def found_in(path: Path, created: float) -> list[tuple[float | None, str]]:
+    days, log = Days(created), LogFile(path)
+    days.look(log)
+    return [(days.moment(line), line.text) for line in log.from_byte(0, 1000)[0]]
+
+
+@pytest.fixture(params=["UTC", "America/Los_Angeles", "Asia/Kathmandu"])
+def _zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", request.param)
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("_zone")
+def test_a_line_with_date_and_zone_needs_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text(
+        "2026-03-01T23:59:50.250000+01:00 | first\n"
+        "2026-03-04T23:59:50.500000+00:00 | three days and an hour later\n"
+        "2026-03-01T14:59:51.000000-08:00 | by another process\n"
+        "2026-02-31T10:00:00.000000+00:00 | of no day\n"
+        "9999-12-31T23:59:59.000000-12:00 | of no run\n"
+        "2026-03-01T23:59:50.25+01:00 | something else\n"
+    )
+    created = datetime.fromisoformat("2026-03-01T22:59:50+00:00").timestamp()
+    assert found_in(path, created) == [
+        (0.25, "first"),
+        (3 * 86_400 + 3600.5, "three days and an hour later"),
+        (1, "by another process"),
+        (None, "2026-02-31T10:00:00.000000+00:00 | of no day"),
+        (None, "9999-12-31T23:59:59.000000-12:00 | of no run"),
+        (None, "2026-03-01T23:59:50.25+01:00 | something else"),
+    ]
+    assert not search(LogFile(path), "23:59:50.5", is_pattern=False, start=0, limit=9)[0]
+
+
+def test_lines_without_a_date_go_on_from_the_one_before_that_has_one(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    day = 86_400
+    began = datetime.fromisoformat("2026-03-01T10:00:00").astimezone()
+    later = (began + timedelta(days=3)).isoformat(timespec="microseconds")
+    pieces = [("10:00:01", 1), (later, 3 * day), ("10:00:05", 3 * day + 5), ("09:00:00", 4 * day - 3600)]
+    path.write_text("".join(f"{text} | x\n" for text, _ in pieces))
+    assert [when for when, _ in found_in(path, began.timestamp())] == [when for _, when in pieces]
+    # and however the log grows, line by line
+    days, grown = Days(began.timestamp()), tmp_path / "grown"
+    for text, when in pieces:
+        with grown.open("a") as file:
+            file.write(f"{text} | x\n")
+        days.look(LogFile(grown))
+        assert days.moment(LogFile(grown).before_byte(10_000, 1)[0][0]) == when
 
 
 # -- one moment -----------------------------------------------------------------------------------------------------

@@ -114,14 +114,14 @@ class RunWriter(Run):
             self._events.metrics(values, step, stage)
 
     def log_text(self, text: str) -> None:
-        """Add lines to the text log, each with the time of day."""
+        """Add lines to the text log, each with date, time and zone."""
         self._check()
         self._append_text(strictjson.plain(str(text)))
 
     def _append_text(self, text: str) -> None:
-        time = clock.local(clock.now_ns()).strftime("%H:%M:%S")
         lines = text.split("\n") if text else [""]
         with self._lock:
+            time = clock.local(self._events.now_ns()).isoformat(timespec="microseconds")
             self._logs.append("".join(f"{time} | {line}\n" for line in lines).encode())
 
     def _log_sample(self, values: Mapping[str, float]) -> None:

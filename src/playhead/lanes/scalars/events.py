@@ -119,6 +119,10 @@ class EventWriter:
         """The bytes written so far."""
         return self._file.size
 
+    def now_ns(self) -> int:
+        """Read the clock that stamps the events."""
+        return self._stamps.now()
+
     @property
     def last_ns(self) -> int:
         """The newest stamp."""

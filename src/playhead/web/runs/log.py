@@ -44,7 +44,7 @@ def read_log(ask: Ask) -> Any:
 def spelled(site: Site, run: Run, log: LogFile, lines: Iterable[Line]) -> list[dict[str, Any]]:
     """Give lines with their times."""
     days = site.keep(Calendars, Calendars).of(run.id, run.created_at, log)
-    return [{"at": line.at, "text": line.text, "time_s": days.moment(line.at, line.time)} for line in lines]
+    return [{"at": line.at, "text": line.text, "time_s": days.moment(line)} for line in lines]
 
 
 def search_log(ask: Ask) -> Any:

@@ -1,7 +1,8 @@
 """The text log of a run: any stretch of it by bytes, and the time of each line, without reading it whole.
 
-Lines begin with the time of day. On which day that was follows from the start of the run and the midnights since; where
-in the file those lie is found once, and then only in what was added.
+Lines begin with date, time and zone. Those of older versions and of Runicorn begin with the time of day alone, in local
+time. On which day that was follows from the line before that has a date, or the start of the run, and the midnights
+since; where in the file those lie is found once, and then only in what was added.
 """
 
 from __future__ import annotations
@@ -16,27 +17,42 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from playhead.web.files import open_plain, plain_size
 
 BLOCK = 1 << 16
 LONGEST = 1 << 16  # bytes of a line; what is behind them is cut off
 
-TIME = re.compile(rb"([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9]) \| ?")
+TIME = re.compile(
+    rb"(?:([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}[+-][0-9]{2}:[0-9]{2})"
+    rb"|([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])) \| ?"
+)
 _PIECE_OF_SEARCH = 1 << 20
 _LONGEST_KEPT = 1 << 23  # bytes without a newline
 _PIECE = 1 << 22  # bytes looked at together for midnights
 _WHOLE = 1 << 26  # a log up to this size is looked at whole, of a larger one a part of each piece
 _HOUR = 3_600
 _DAY = 24 * _HOUR
+_MOST_DAYS = 1 << 31
+_FAR = 1 << 33  # seconds since 1970
+_LONGEST_TIME = 64  # bytes of a line in which its time is found
 
 
 class Line(NamedTuple):
-    """One line: where it begins, its text without the time, and the time of day in seconds if it has one."""
+    """One line.
+
+    Attributes:
+        at: Where it begins.
+        text: What it says, without the time.
+        time: The time of day in seconds, if it has that and no date.
+        when: The time in seconds since 1970, if it has a date.
+    """
 
     at: int
     text: str
     time: int | None
+    when: float | None = None
 
 
 class LogFile:
@@ -153,10 +169,25 @@ def _lines(file: BinaryIO, start: int, stop: int) -> Iterator[tuple[int, bytes, 
 
 def read_line(at: int, raw: bytes) -> Line:
     """Read a line that begins at a byte."""
-    found = TIME.match(raw)
-    time = None if found is None else int(found[1]) * _HOUR + int(found[2]) * 60 + int(found[3])
+    found, time, when = TIME.match(raw), None, None
+    if found is not None:
+        dated, hours, minutes, seconds = found.groups()
+        if dated is None:
+            time = int(hours) * _HOUR + int(minutes) * 60 + int(seconds)
+        else:
+            when = _when(dated)
+            found = None if when is None else found
     text = raw[found.end() if found else 0 :].rstrip(b"\r\n").decode("utf-8", errors="replace")
-    return Line(at, text, time)
+    return Line(at, text, time, when)
+
+
+def _when(dated: bytes) -> float | None:
+    """Read date, time and zone; None if there is no such time, or if no run can have been recorded then."""
+    try:
+        when = datetime.fromisoformat(dated.decode()).timestamp()
+    except (ValueError, OverflowError):
+        return None
+    return when if 0 <= when < _FAR else None
 
 
 class Days:
@@ -213,16 +244,33 @@ class Days:
         if not len(begins):
             return
         head = data[begins[:, None] + np.arange(11)].astype(np.int64)
-        digits = head[:, [0, 1, 3, 4, 6, 7]] - ord("0")
-        is_time = (
-            ((digits >= 0) & (digits <= 9)).all(axis=1)
-            & (head[:, 2] == ord(":"))
-            & (head[:, 5] == ord(":"))
-            & (head[:, 8] == ord(" "))
-            & (head[:, 9] == ord("|"))
-        )
-        begins = begins[is_time]
-        seconds = digits[is_time] @ np.array([36_000, 3_600, 600, 60, 10, 1])
+        is_time, is_dated = _is_like(head, b"00:00:00 |"), _is_like(head, b"0000-00-00T")
+        seconds = (head[:, [0, 1, 3, 4, 6, 7]] - ord("0")) @ np.array([36_000, 3_600, 600, 60, 10, 1])
+        edges = np.flatnonzero(np.diff(is_dated.astype(np.int8), prepend=0, append=0)).tolist()
+        done = 0
+        for dated, behind in zip(edges[::2], edges[1::2], strict=True):
+            self._pass(start, begins[done:dated], seconds[done:dated], is_time[done:dated])
+            begin = int(begins[behind - 1])
+            self._go_to(start + begin, read_line(0, piece[begin : begin + _LONGEST_TIME]).when)
+            done = behind
+        self._pass(start, begins[done:], seconds[done:], is_time[done:])
+
+    def _go_to(self, at: int, when: float | None) -> None:
+        """Set the day and the time of day to those of a line that has a date."""
+        if when is None:
+            return
+        local = datetime.fromtimestamp(when)
+        day = (local.date() - self._midnight.date()).days
+        self._last = local.hour * _HOUR + local.minute * 60 + local.second
+        if day != self._day:
+            self._day = day
+            self._changes.append((at, day))
+
+    def _pass(
+        self, start: int, begins: NDArray[np.int64], seconds: NDArray[np.int64], is_time: NDArray[np.bool_]
+    ) -> None:
+        """Find midnights in lines without a date."""
+        begins, seconds = begins[is_time], seconds[is_time]
         steps = np.diff(np.concatenate([[self._last], seconds]))
         # Lines of several processes may stand a little out of order; a whole hour back is another day.
         for place in np.flatnonzero((steps < -_HOUR) | (steps > _DAY - _HOUR)):
@@ -231,14 +279,25 @@ class Days:
         if len(seconds):
             self._last = int(seconds[-1])
 
-    def moment(self, at: int, time: int | None) -> float | None:
-        """Give the time of a line in seconds since the run was made; None for a line without one."""
-        if time is None:
+    def moment(self, line: Line) -> float | None:
+        """Return the time of a line in seconds since the run was made; None for a line without one."""
+        if line.when is not None:
+            return max(0.0, line.when - self._created_at)
+        if line.time is None:
             return None
-        place = bisect_right(self._changes, (at, _DAY))
+        place = bisect_right(self._changes, (line.at, _MOST_DAYS))
         day = self._changes[place - 1][1] if place else 0
-        when = self._midnight + timedelta(days=day, seconds=time)
+        when = self._midnight + timedelta(days=day, seconds=line.time)
         return max(0.0, when.timestamp() - self._created_at)
+
+
+def _is_like(heads: NDArray[np.int64], form: bytes) -> NDArray[np.bool_]:
+    """Find the lines that begin in a form, in which 0 stands for a digit."""
+    fits = np.ones(len(heads), np.bool_)
+    for place, sign in enumerate(form):
+        column = heads[:, place]
+        fits &= (column >= ord("0")) & (column <= ord("9")) if sign == ord("0") else column == sign
+    return fits
 
 
 class Calendars:
