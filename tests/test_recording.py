@@ -667,7 +667,7 @@ def test_what_is_no_image_is_refused(store: playhead.Store, image: object, error
 
 
 def test_a_missing_image_file_is_refused(store: playhead.Store, tmp_path: Path) -> None:
-    with begin(store) as run, pytest.raises(FileNotFoundError):
+    with begin(store) as run, pytest.raises(NotFound, match=r"none\.png"):
         run.log_image("x", tmp_path / "none.png")
     assert run.media == []
 

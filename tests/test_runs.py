@@ -13,7 +13,7 @@ import pytest
 
 import playhead
 from playhead import opening
-from playhead.errors import BadQuery, NotFound, StoreLocked, WrongType
+from playhead.errors import BadKey, BadQuery, NotFound, StoreLocked, WrongType
 from tests.dump import dump
 
 
@@ -76,7 +76,7 @@ def test_a_position_outside_is_an_index_error(store: playhead.Store, five: list[
 
 
 def test_other_keys_are_refused(store: playhead.Store) -> None:
-    with pytest.raises(WrongType):
+    with pytest.raises(BadKey):
         store.runs[1.5]  # type: ignore[call-overload]
 
 
@@ -136,7 +136,7 @@ def test_best_sorts_the_good_first_whether_they_are_large_or_small(store: playhe
 
 
 def test_an_unknown_order_or_status_is_refused(store: playhead.Store) -> None:
-    with pytest.raises(NotFound, match="no field 'size'"):
+    with pytest.raises(BadQuery, match="no field 'size'"):
         store.runs(order="size")
     with pytest.raises(BadQuery):
         store.runs(order="name sideways")

@@ -6,9 +6,10 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from types import NoneType
 from typing import Any
 
-from playhead import disk, facts
+from playhead import disk, facts, layout
 from playhead.artifact import TYPES, Artifact, ArtifactVersion, index, saving
 from playhead.catalog.artifacts import Listed
 from playhead.errors import BadRef, Exists, NotFound, WrongType
@@ -90,6 +91,7 @@ class Artifacts:
         Raises:
             NotFound: There is none of this name.
         """
+        name = str(name)
         if type is None and "/" in name:
             type, _, name = name.partition("/")
         folder = self._folder(type, name)
@@ -187,17 +189,21 @@ def drafted(
     draft = artifact if isinstance(artifact, Artifact) else Artifact(artifact, type)
     if not isinstance(artifact, Artifact) and paths is None:
         raise WrongType(f"say what to save in {artifact!r}: a file, a folder, or several of them")
-    left_out = [exclude] if isinstance(exclude, str) else list(exclude)
+    if isinstance(paths, (bytes, Mapping)) or not isinstance(paths, (str, os.PathLike, Iterable, NoneType)):
+        raise WrongType(
+            f"an artifact is made of a file, a folder or several of them, not of {paths.__class__.__name__}; "
+            "write it into a file first, and give the path of that"
+        )
     if isinstance(paths, (str, os.PathLike)):
-        draft.add(paths, exclude=left_out)
+        draft.add(paths, exclude=exclude)
     else:
-        for path in map(as_path, paths or ()):
+        for path in map(as_path, () if paths is None else paths):
             if os.path.isdir(path):
-                draft.add_dir(path, os.path.basename(os.path.abspath(path)), exclude=left_out)
+                draft.add_dir(path, os.path.basename(os.path.abspath(path)), exclude=exclude)
             else:
                 draft.add_file(path)
     draft.add_metadata(metadata)
-    draft.add_tags(*([tags] if isinstance(tags, str) else tags))
+    draft.add_tags(*layout.several(tags, "tags"))
     return draft
 
 

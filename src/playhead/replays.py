@@ -12,7 +12,7 @@ import numpy as np
 from playhead import disk, layout, strictjson, tape
 from playhead.catalog import replay as catalog_replay
 from playhead.catalog.replay import VIEW_COLUMNS, EpisodeRow
-from playhead.errors import Damaged, NotFound, OutOfRange, StoreLocked, WrongType
+from playhead.errors import BadSlice, Damaged, NotFound, StoreLocked, WrongType
 from playhead.home import Home
 from playhead.journal.writer import LOCK_FILE
 from playhead.lanes.arrays import sealing
@@ -22,6 +22,7 @@ from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.writer import ReelWriter, forget_in_index
 from playhead.ref import ROW, FrameRef, not_an_address
 from playhead.replay import FrameResolver, ReplayEpisode
+from playhead.signal import keys
 from playhead.tape import Crew
 
 _MOST_INTEGER = (1 << 63) - 1  # of SQLite; a larger one lies there as text, and no reel has so many steps
@@ -88,13 +89,14 @@ class ReplayEpisodes(Sequence[ReplayEpisode]):
 
         Raises:
             OutOfRange: There are fewer.
+            BadKey: It is neither a position nor a slice.
         """
         if isinstance(index, slice):
-            return ReplayEpisodes(self._home, self._rows[index])
-        try:
-            reel_id, row = self._rows[index]
-        except IndexError:
-            raise OutOfRange(f"no episode {index}: there are {len(self._rows)}") from None
+            try:
+                return ReplayEpisodes(self._home, self._rows[index])
+            except (TypeError, ValueError) as error:
+                raise BadSlice(f"episodes cannot be sliced so: {error}") from None
+        reel_id, row = self._rows[keys.one_position(index, len(self))]
         if reel_id not in self._reels:
             self._reels[reel_id] = Reel(self._home.layout.replay.reel(reel_id))
         return ReplayEpisode(self._reels[reel_id], row.number)

@@ -209,7 +209,7 @@ class Run:
             values: Values to set, by name.
             more: Further ones.
         """
-        given = dict(values or {}) | more
+        given = strictjson.items(values, "summary values") | more
         if given:
             self._change(self._folder.summary, strictjson.plain(given))
         return dict(strictjson.restore(facts.load(self._folder.summary)))
@@ -290,10 +290,11 @@ class Run:
         """
         if format not in ("arrow", "pandas"):
             raise WrongType(f"format is 'arrow' or 'pandas', not {format!r}")
+        wanted = None if names is None else layout.several(names, "the names of metrics")
         from playhead import arrow
 
         with self._home.database.read() as connection:
-            rows = points.read_all(connection, self._row.key, None if names is None else list(names))
+            rows = points.read_all(connection, self._row.key, wanted)
         table = arrow.metrics_table(rows)
         return arrow.to_pandas(table) if format == "pandas" else table
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, overload
 
 from playhead.catalog.query import RunQuery
 from playhead.catalog.schema import STATUSES
-from playhead.errors import BadQuery, WrongType
+from playhead.errors import BadKey, BadQuery, BadSlice, OutOfRange, WrongType
 from playhead.home import Home
+from playhead.layout import several
 from playhead.run import Run
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Runs(Sequence[Run]):
             raise WrongType(f"limit is a number of runs, not {limit!r}")
         if order is not None and not isinstance(order, str):
             raise WrongType(f"order is a name of the where language, or several with commas between, not {order!r}")
-        wanted = (tags,) if isinstance(tags, str) else tuple(tags)
+        wanted = tuple(several(tags, "tags"))
         limit = None if limit is None else min(limit, _MOST)
         query = self._query.narrowed(project=project, status=status, tags=wanted, where=where, order=order, limit=limit)
         query.check()
@@ -99,7 +100,8 @@ class Runs(Sequence[Run]):
 
         Raises:
             NotFound: No run has the id.
-            IndexError: There are fewer runs.
+            OutOfRange: There are fewer runs.
+            BadKey: It is no position, slice or id.
         """
         with self._home.database.read() as connection:
             if isinstance(index, str):
@@ -108,14 +110,17 @@ class Runs(Sequence[Run]):
                     raise self._query.missing(connection, index)
                 return Run(self._home, found)
             if isinstance(index, slice):
-                start, stop, step = index.indices(self._query.count(connection))
-                rows = self._rows(connection, range(start, stop, step))
+                try:
+                    wanted = range(*index.indices(self._query.count(connection)))
+                except (TypeError, ValueError) as error:
+                    raise BadSlice(f"runs cannot be sliced so: {error}") from None
+                rows = self._rows(connection, wanted)
                 return [Run(self._home, row) for row in rows]
             if not isinstance(index, int):
-                raise WrongType(f"runs are indexed by position, slice or id, not {type(index).__name__}")
+                raise BadKey(f"runs are indexed by position, slice or id, not {type(index).__name__}")
             row = self._row_at(connection, index)
         if row is None:
-            raise IndexError(f"no run at position {index}: there are {len(self)} runs")
+            raise OutOfRange(f"no run at position {index}: there are {len(self)} runs")
         return Run(self._home, row)
 
     def _rows(self, connection: Connection, wanted: range) -> Sequence[RunRow]:

@@ -130,7 +130,7 @@ class Store:
             "hostname": socket.gethostname(),
             "pid": os.getpid(),
             "config": _config(config),
-            "tags": sorted({layout.check_label(tag, "tag") for tag in ([tags] if isinstance(tags, str) else tags)}),
+            "tags": sorted({layout.check_label(tag, "tag") for tag in layout.several(tags, "tags")}),
             "notes": strictjson.plain(str(notes)),
         }
         return self._begin(meta, options)
@@ -213,7 +213,7 @@ class Store:
             Closed: The run has ended.
         """
         self._check_writable()
-        run = self.runs[run_id]
+        run = self.runs[str(run_id)]  # a number would be a position
         if run.status != "running":
             raise Closed(
                 f"the run {run_id} is {run.status}; go on with it by store.run(…, run_id={run_id!r}, resume=True)"

@@ -49,6 +49,17 @@ def encode(value: Any, *, indent: bool = False) -> bytes:
     return (text + "\n" if indent else text).encode()
 
 
+def items(values: Mapping[str, Any] | None, what: str) -> dict[str, Any]:
+    """Return values by name as a dict; of None an empty one.
+
+    Raises:
+        WrongType: They are something else.
+    """
+    if values is not None and not isinstance(values, Mapping):
+        raise WrongType(f"{what} are a mapping of names to values, not {type(values).__name__}")
+    return dict(values or {})
+
+
 def decode(data: bytes | str) -> Any:
     """Decode JSON; integers are exact, however long, and the bare NaN and Infinity of other programs are understood.
 

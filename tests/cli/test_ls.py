@@ -194,3 +194,8 @@ def test_json_is_strict(made: Path) -> None:
     values = {run["id"]: run for run in json.loads(shown, parse_constant=refuse)}
     assert values[BROKEN]["metric.loss"] == "NaN"
     assert values[FIRST]["config.limit"] == "Infinity"
+
+
+def test_an_unknown_order_says_what_there_is(made: Path) -> None:
+    failed = invoke("ls", "--order=-zz", store=made, expect=1)
+    assert "playhead: cannot sort by 'zz': no field 'zz'; there is: id, project" in failed.stderr

@@ -114,6 +114,13 @@ def test_what_is_wrong_in_a_condition_is_pointed_at(ask: httpx.Client) -> None:
     assert "\n" not in error["message"]
 
 
+@pytest.mark.parametrize("query", [{"order": "-sideways"}, {"where": "sideways > 1"}])
+def test_an_unknown_field_is_a_bad_query_wherever_it_is_named(ask: httpx.Client, query: dict[str, str]) -> None:
+    answer = ask.get("/api/runs", params=query)
+    assert (answer.status_code, answer.json()["error"]["type"]) == (400, "BadQuery")
+    assert "no field 'sideways'; there is: id" in answer.json()["error"]["message"]
+
+
 @pytest.mark.parametrize(
     "query",
     [

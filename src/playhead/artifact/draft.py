@@ -99,7 +99,7 @@ class Artifact:
             raise NotFound(f"there is no folder {folder} to save")
         if name:
             layout.check_member(name)
-        self._folders.append((folder, name, [exclude] if isinstance(exclude, str) else list(exclude)))
+        self._folders.append((folder, name, layout.several(exclude, "patterns of what is left out")))
 
     def add(self, path: GivenPath, *, exclude: Iterable[str] = ()) -> None:
         """Add a file, or all files of a folder."""
@@ -128,13 +128,15 @@ class Artifact:
             BadRef: The text says no place.
         """
         self._check_open()
-        found = Reference(references.check_uri(uri), checksum, size, strictjson.plain(dict(metadata or {})))
+        found = Reference(
+            references.check_uri(uri), checksum, size, strictjson.plain(strictjson.items(metadata, "metadata"))
+        )
         self.references.append(found)
 
     def add_metadata(self, values: Mapping[str, Any] | None = None, **more: Any) -> None:
         """Add values of your own; they are kept as JSON."""
         self._check_open()
-        self.metadata |= strictjson.plain(dict(values or {}) | more)
+        self.metadata |= strictjson.plain(strictjson.items(values, "metadata") | more)
 
     def add_tags(self, *tags: str) -> None:
         """Add words to find it by."""

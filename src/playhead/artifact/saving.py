@@ -26,7 +26,7 @@ from playhead.lanes.files.pool import Pool
 from playhead.lanes.files.sources import Source
 from playhead.lanes.files.tree import Tree, is_in
 from playhead.lanes.files.versions import LATEST, Metadata, VersionEntry, Versions
-from playhead.layout import ArtifactFolder, VersionFolder, check_alias
+from playhead.layout import ArtifactFolder, VersionFolder, check_alias, several
 from playhead.progress import watching
 
 
@@ -78,7 +78,7 @@ def save(
         Damaged: A file changed while it was read.
     """
     home.check_writable("save artifacts")
-    words = [check_alias(alias) for alias in ([aliases] if isinstance(aliases, str) else aliases)]
+    words = [check_alias(alias) for alias in several(aliases, "aliases")]
     tree = draft.gather()
     if not len(tree) and not draft.references:
         raise Empty(f"the artifact {draft.name!r} has no files and no references; add some before it is saved")

@@ -145,6 +145,21 @@ class SortKey:
             raise BadQuery(f"cannot sort by {text!r}: write a name, or '-name' for the largest first")
         return cls(found[2], bool(found[1]) or (found[3] or "").lower() == "desc")
 
+    def ranked(self, find: Callable[[str], ColumnElement[Any]]) -> ColumnElement[Any]:
+        """Return what SQL sorts by.
+
+        Args:
+            find: Gives the column of a name, or raises `NotFound`.
+
+        Raises:
+            BadQuery: There is no such name.
+        """
+        try:
+            value = find(self.name.replace("`", ""))
+        except NotFound as error:
+            raise BadQuery(f"cannot sort by {self.name!r}: {error}") from None
+        return value.desc() if self.falling else value.asc()
+
 
 def sort_keys(text: str) -> list[SortKey]:
     """Read names to sort by, with commas between them.
@@ -175,9 +190,7 @@ def order_by(text: str, *, is_reversed: bool = False) -> list[ColumnElement[Any]
 
 
 def _ranked(key: SortKey, *, is_reversed: bool) -> ColumnElement[Any]:
-    name = key.name.replace("`", "")
-    value = _BADNESS if name == "best" else sorted_value(name)
-    ranked = value.desc() if key.falling else value.asc()
+    ranked = key.ranked(lambda name: _BADNESS if name == "best" else sorted_value(name))
     if key.name in _ALWAYS:
         return ranked
     return ranked.nulls_first() if is_reversed else ranked.nulls_last()

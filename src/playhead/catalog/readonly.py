@@ -9,7 +9,7 @@ from typing import Any
 from playhead import clock
 from playhead.catalog.database import Database
 from playhead.catalog.meaning import no_text
-from playhead.errors import BadQuery, QueryStopped
+from playhead.errors import BadQuery, QueryStopped, WrongType
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 
@@ -39,6 +39,10 @@ def query(
         BadQuery: The query is wrong, does anything but read, or a value is none that SQLite holds.
         QueryStopped: It ran past its time.
     """
+    if not isinstance(sql, str):
+        raise BadQuery(f"a query is the text of a SELECT, not {type(sql).__name__}")
+    if timeout is not None and not isinstance(timeout, (int, float)):
+        raise WrongType(f"timeout is a number of seconds, not {timeout!r}")
     connection = database.connect()
     refused: list[int] = []
     deadline = None if timeout is None else clock.elapsed_ns() + timeout * clock.SECOND

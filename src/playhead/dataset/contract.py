@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, final, overload
+from typing import Any, Self, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,7 +112,14 @@ def _sliced(key: slice, length: int) -> range:
 
 
 class DatasetWriter(ABC):
-    """Makes episodes."""
+    """Makes episodes. It may be used in a `with` statement; each episode ends by itself."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave what was recorded as it is."""
+        return
 
     @abstractmethod
     def new_episode(self) -> EpisodeWriter:

@@ -12,10 +12,17 @@ from playhead.dataset.contract import Dataset, DatasetWriter
 from playhead.dataset.edits import EditedDataset
 from playhead.episode import DiskEpisode, DiskEpisodeWriter, Unfinished
 from playhead.episode.writer import ABORTED
-from playhead.errors import Exists, NotFound
+from playhead.errors import Exists, NotFound, WrongType
 from playhead.layout import DatasetFolder
 from playhead.paths import GivenPath, as_path
 from playhead.wording import counted
+
+
+def _folder_of(root: GivenPath) -> DatasetFolder:
+    path = as_path(root)
+    if path.is_file():
+        raise WrongType(f"{path} is a file; a dataset is a folder of episodes")
+    return DatasetFolder(path)
 
 
 class LocalDataset(Dataset):
@@ -26,7 +33,7 @@ class LocalDataset(Dataset):
     """
 
     def __init__(self, root: GivenPath) -> None:
-        self._folder = DatasetFolder(as_path(root))
+        self._folder = _folder_of(root)
         self._numbers: list[int] = []
         self._unfinished: list[int] = []
         for number in self._folder.numbers():
@@ -76,12 +83,15 @@ class LocalDataset(Dataset):
 class LocalDatasetWriter(DatasetWriter):
     """Records episodes into a folder; several processes may at once. A number is never used twice.
 
+        with LocalDatasetWriter("teleop") as writer, writer.new_episode() as episode:
+            episode.append("joint", [0.1, 0.2], stamp)
+
     Args:
         root: The folder, made by the first episode.
     """
 
     def __init__(self, root: GivenPath) -> None:
-        self._folder = DatasetFolder(as_path(root))
+        self._folder = _folder_of(root)
         self._next = self._folder.highest() + 1
 
     def new_episode(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from playhead import clock, disk
-from playhead.errors import WrongShape, WrongType
+from playhead.errors import NotFound, WrongShape, WrongType
 from playhead.paths import as_path
 
 _KEY = re.compile(r"[^\w.-]+")
@@ -27,6 +27,9 @@ def save_image(folder: Path, key: str, image: Any) -> Path:
     stem = f"{clock.now_ns() // 1_000_000}_{os.urandom(3).hex()}_{_KEY.sub('_', key)[:100]}"
     if isinstance(image, (str, os.PathLike)):
         source = as_path(image)
+        if not source.is_file():
+            what = "is a folder" if source.is_dir() else "is not there"
+            raise NotFound(f"no image {str(source)!r} to log: it {what}; give the path of a file, or the image itself")
         target = folder / f"{stem}{source.suffix.lower()}"
         disk.copy(source, target)
         return target
@@ -50,7 +53,10 @@ def _pixels(image: Any) -> Any:
 
     if hasattr(image, "detach"):  # a torch tensor, perhaps on a GPU
         image = image.detach().cpu().numpy()
-    array = np.asarray(image)
+    try:
+        array = np.asarray(image)
+    except ValueError:
+        raise WrongShape("an image is an array of pixels, and the rows of this list differ in length") from None
     if array.dtype == object or array.dtype.kind in "USV":
         raise WrongType(f"an image is an array, a PIL image or a path, not {type(image).__name__}")
     if array.ndim == 3 and array.shape[2] == 1:

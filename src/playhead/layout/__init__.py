@@ -24,6 +24,7 @@ from playhead.layout.names import (
     folder_name,
     inside,
     name_of_folder,
+    several,
     suits_windows,
 )
 from playhead.layout.reels import ReelFiles, ReplayFolder, check_reel_id, number_of_reel, reel_id_of, run_of_reel
@@ -94,6 +95,7 @@ __all__ = [
     "number_of_reel",
     "reel_id_of",
     "run_of_reel",
+    "several",
     "store_around",
     "suits_windows",
     "tape_beside",

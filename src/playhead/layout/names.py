@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
-from playhead.errors import BadName, Damaged
+from playhead.errors import BadName, Damaged, WrongType
 
 MARKER = "playhead.json"
 DATABASE = "playhead.db"
@@ -47,6 +47,19 @@ def check_label(name: str, what: str) -> str:
     if size > MAX_NAME_BYTES:
         raise BadName(f"the {what} {name[:40]!r}… has {size} bytes; at most {MAX_NAME_BYTES} are allowed")
     return name
+
+
+def several(names: Iterable[str] | str, what: str) -> list[str]:
+    """Return names that a person gives, one alone or several.
+
+    Raises:
+        WrongType: They are something else.
+    """
+    if isinstance(names, str):
+        return [names]
+    if not isinstance(names, Iterable):
+        raise WrongType(f"{what} are texts: one, or a list of them, not {type(names).__name__}")
+    return list(names)
 
 
 def check_name(name: str, what: str = "name") -> str:

@@ -67,7 +67,7 @@ class TraceWriter:
             "version": VERSION,
             "created_ns": clock.now_ns(),
             "retention": chosen.to_json(),
-            "parameters": strictjson.plain(dict(parameters or {})),
+            "parameters": strictjson.plain(strictjson.items(parameters, "parameters")),
             "step": identity.describe(step),
         }
         if before is None:

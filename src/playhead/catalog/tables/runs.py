@@ -146,8 +146,7 @@ def selected(
     if where:
         chosen = chosen.where(language.parse(where, resolve))
     for key in sort_keys(order):
-        value = column(key.name.replace("`", ""))
-        chosen = chosen.order_by((value.desc() if key.falling else value.asc()).nulls_last())
+        chosen = chosen.order_by(key.ranked(column).nulls_last())
     page = chosen.limit(bindparam("limit")).offset(bindparam("offset"))
     compiled = page.compile(dialect=_DIALECT, compile_kwargs={"render_postcompile": True})
     return str(compiled), compiled.params

@@ -10,7 +10,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from playhead.errors import Damaged
+from playhead.errors import Damaged, OutOfRange
 
 _INDICES, _MASK = b"i", b"m"
 
@@ -41,8 +41,15 @@ class Marks(Sequence[int]):
     @overload
     def __getitem__(self, key: slice) -> list[int]: ...
     def __getitem__(self, key: int | slice) -> int | list[int]:
-        """Give one or several of them."""
-        return self._steps[key]
+        """Return one or several of them.
+
+        Raises:
+            OutOfRange: There are fewer.
+        """
+        try:
+            return self._steps[key]
+        except IndexError:
+            raise OutOfRange(f"no mark at position {key}: there are {len(self)}") from None
 
     def __len__(self) -> int:
         return len(self._steps)
