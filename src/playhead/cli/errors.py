@@ -9,14 +9,18 @@ from typing import NoReturn
 
 import click
 
+from playhead.cli.spoken import as_typed
 from playhead.errors import PlayheadError
 
 
 @contextlib.contextmanager
-def reporting() -> Iterator[None]:
+def reporting(context: click.Context) -> Iterator[None]:
     """Turn errors that were written for the user, those of the operating system, and warnings into messages.
 
     Anything else is a mistake of the program and keeps its traceback.
+
+    Args:
+        context: Of the group of which a command runs.
     """
     try:
         with _warnings_as_messages():
@@ -24,7 +28,9 @@ def reporting() -> Iterator[None]:
     except BrokenPipeError:
         raise  # the reader has gone, as in `| head`: click ends without a word
     except PlayheadError as error:
-        _fail(str(error))
+        name, group = context.invoked_subcommand, context.command
+        command = group.get_command(context, name) if name and isinstance(group, click.Group) else group
+        _fail(as_typed(str(error), command))
     except OSError as error:
         _fail(f"{error.strerror}: {error.filename}" if error.strerror and error.filename else str(error))
     except KeyboardInterrupt:

@@ -54,5 +54,5 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error meant for the user ends it with one line."""
-        with reporting():
+        with reporting(ctx):
             return super().invoke(ctx)

@@ -63,7 +63,7 @@ def check_target(target: GivenPath, *, force: bool) -> Path:
     if path.is_dir():
         raise Exists(f"{path} is a folder; name a file in it")
     if path.exists() and not force:
-        raise Exists(f"{path} exists; choose another name, or replace it with force=True (--force)")
+        raise Exists(f"{path} exists; choose another name, or replace it with force=True")
     return path
 
 

@@ -67,7 +67,7 @@ def to_frames(
     folders = {name: root / file_name(name) for name in cameras}
     for folder in folders.values():
         if folder.exists() and any(folder.iterdir()) and not force:
-            raise Exists(f"{folder} holds files; choose another folder, or replace frames with force=True (--force)")
+            raise Exists(f"{folder} holds files; choose another folder, or replace frames with force=True")
     return {name: _write(signal, folders[name], rate, watch or iter) for name, signal in cameras.items()}
 
 
