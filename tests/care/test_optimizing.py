@@ -53,6 +53,34 @@ def test_frames_that_repeat_become_smaller(tmp_path: Path) -> None:
             assert sorted(opened["steps"]) == names
 
 
+def test_what_is_compressed_by_gzip_stays_as_it_is(tmp_path: Path) -> None:
+    """Plain h5py reads it; and HDF5 does not say of it a level that it does not have."""
+    with playhead.open(tmp_path / "store") as store:
+        for name, codec in {"z": "zstd", "g": "gzip"}.items():
+            with store.run("p", name, run_id=name, environment=False) as run:
+                reel = run.new_reel(config=playhead.ReplayConfig(codec=codec))
+                for k in range(40):
+                    reel.step(
+                        {"frames": np.full((60, 60, 3), k, np.uint8)}, 0.0, False, False, info=b'{"text": "some"}'
+                    )
+        path = store.path / "replay/g.h5"
+        before = path.read_bytes()
+        plain: dict[str, tuple[str, int]] = {}
+
+        def look(name: str, found: h5py.Group | h5py.Dataset) -> None:
+            if isinstance(found, h5py.Dataset) and found.compression:
+                plain[name] = (found.compression, found.compression_opts)
+
+        with h5py.File(store.path / "replay/z.h5") as file:
+            file.visititems(look)
+        assert recompress(ReplayFolder(path.parent).reel("g"), 15) is None
+        assert path.read_bytes() == before
+        assert recompress(ReplayFolder(path.parent).reel("z"), 15) is not None
+        with h5py.File(store.path / "replay/z.h5") as file:
+            for name, said in plain.items():
+                assert (file[name].compression, file[name].compression_opts) == said, name
+
+
 @pytest.mark.skipif(repeats.missing() is not None, reason="Playhead was installed without a compiler")
 def test_frames_of_an_install_without_the_part_in_c_become_as_small(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -340,6 +340,25 @@ def test_options_of_older_code_are_taken(tmp_path: Path) -> None:
         assert file["frames"].compression == "lzf"
 
 
+def test_gzip_is_of_the_level_that_h5py_means(tmp_path: Path) -> None:
+    with ReplayWriter("run_1", tmp_path, compression="gzip") as writer:
+        record(writer, 30)
+    with h5py.File(tmp_path / "usual.h5", "w") as file:
+        frames = np.stack([np.full((6, 5, 3), i, np.uint8) for i in range(30)])
+        usual = file.create_dataset("frames", data=frames, chunks=(16, 6, 5, 3), compression="gzip")
+        level = usual.compression_opts
+    with h5py.File(writer.path, "r") as file:
+        assert (file["frames"].compression, file["frames"].compression_opts, level) == ("gzip", 4, 4)
+        _, chunk = file["frames"].id.read_direct_chunk((0, 0, 0, 0))
+    assert chunk[:2] == b"\x78\x5e"  # zlib itself says which kind of level made it: 2 to 5
+    assert (ReplayConfig().strength, ReplayConfig(codec="lzf").strength, ReplayConfig(codec="gzip").strength) == (
+        1,
+        1,
+        4,
+    )
+    assert ReplayConfig(codec="gzip", level=1).strength == 1
+
+
 def test_a_config_says_it_all(tmp_path: Path) -> None:
     config = ReplayConfig(codec="gzip", level=9, chunk=7, queue=1 << 10)
     with ReplayWriter("run_1", tmp_path, config=config) as writer:

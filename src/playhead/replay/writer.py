@@ -43,7 +43,8 @@ class ReplayWriter:
         obs_shape: What every observation must look like; without it, as the first one.
         max_steps: Taken for the sake of older code; a run has no limit.
         chunk_size: Rows that are compressed together; None chooses by their size.
-        compression: Of the closed file: `zstd`, `lzf`, `gzip` or None. h5py reads the last three by itself.
+        compression: Of the closed file: `zstd`, `lzf`, `gzip` (of level 4, as h5py has it) or None. h5py reads
+            the last three by itself.
         batch_size: Taken for the sake of older code; what is written together depends on bytes and time.
         queue_size: Taken for the sake of older code, which counts steps; `config.queue` says how many bytes may wait.
         config: Everything that can be said of how to record, in place of `compression` and `chunk_size`.

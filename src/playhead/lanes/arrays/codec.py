@@ -23,6 +23,7 @@ SHUFFLED = "gzip+shuffle"  # what small numbers are always sealed with: every HD
 CODECS = (ZSTD, GZIP, LZF, NONE)
 
 ZSTD_FILTER = 32015
+_USUAL_LEVELS = {GZIP: 4}  # what h5py means by `compression="gzip"`
 
 _numbers = count()
 
@@ -37,6 +38,11 @@ def check(codec: str | None) -> str:
     if name not in CODECS:
         raise WrongType(f"no codec {codec!r}; there is: {', '.join(CODECS[:-1])} and None")
     return name
+
+
+def level_of(codec: str | None) -> int:
+    """Return the level that a codec has unless another one is asked for."""
+    return _USUAL_LEVELS.get(check(codec), 1)
 
 
 IMAGE_BYTES = 4096  # a row of this size is taken for an image

@@ -21,7 +21,8 @@ class ReplayConfig:
     Attributes:
         codec: What the sealed file is compressed with: `zstd`, the smallest and fastest, which other HDF5 tools read
             with the Zstandard filter (32015); `gzip` or `lzf`, which they read without; None for nothing.
-        level: Of the codec; higher is slower. For Zstandard 1 is best on games, in speed and nearly in size.
+        level: Of the codec; higher is slower. None is 1 for `zstd`, the best on games in speed and nearly in size, and
+            4 for `gzip`, as h5py and the files of MOSAIC have it.
         chunk: Rows that are compressed together; None chooses by their size: 16 for Atari's frames, 64 for 84 × 84.
         queue: Bytes that may wait to be written before recording waits for the disk. Whoever records faster than they
             can be written writes them himself, and waits at once.
@@ -33,7 +34,7 @@ class ReplayConfig:
     """
 
     codec: str | None = "zstd"
-    level: int = 1
+    level: int | None = None
     chunk: int | None = None
     queue: int = 64 << 20
     interval: float = 1.0
@@ -48,7 +49,7 @@ class ReplayConfig:
             WrongType: A value is out of its range.
         """
         codec.check(self.codec)
-        if not isinstance(self.level, int) or not 1 <= self.level <= (19 if self.codec == codec.ZSTD else 9):
+        if not isinstance(self.strength, int) or not 1 <= self.strength <= (19 if self.codec == codec.ZSTD else 9):
             raise WrongType(f"level is a whole number from 1 to 9 (19 for zstd), not {self.level!r}")
         if self.chunk is not None and (not isinstance(self.chunk, int) or self.chunk < 1):
             raise WrongType(f"chunk is a number of rows, or None, not {self.chunk!r}")
@@ -61,3 +62,8 @@ class ReplayConfig:
             is_left_out = name == "sync" and seconds is None
             if not is_left_out and not (isinstance(seconds, Real) and 0 < seconds <= _LONGEST):
                 raise WrongType(f"{name} is a number of seconds above 0 and up to {_LONGEST:,}, not {seconds!r}")
+
+    @property
+    def strength(self) -> int:
+        """The level that is used: the one that was given, or the codec's own."""
+        return codec.level_of(self.codec) if self.level is None else self.level

@@ -110,7 +110,7 @@ def _write_anew(source: Path, target: Path, level: int, files: ReelFiles) -> Non
     try:
         with h5py.File(source, "r") as given:
             for path, stored in old.datasets.items():
-                _copy_chunks(old, writer, path, stored, level)
+                _copy_chunks(old, writer, path, stored, level, given[path].compression_opts)
             _copy_rest(given, writer.file, {*old.datasets})
             if given.attrs.get(older.RUN_ID) == files.id:  # an earlier version did not say it in the head
                 number = 0 if source == files.file else int(source.stem)
@@ -122,9 +122,17 @@ def _write_anew(source: Path, target: Path, level: int, files: ReelFiles) -> Non
         raise
 
 
-def _copy_chunks(old: SealedFile, writer: SealedWriter, path: str, stored: Stored, level: int) -> None:
+def _copy_chunks(
+    old: SealedFile, writer: SealedWriter, path: str, stored: Stored, level: int, gzip_level: int | None
+) -> None:
     made = writer.dataset(
-        path, stored.dtype, stored.shape, rows=stored.rows, chunk=stored.chunk, compression=stored.codec
+        path,
+        stored.dtype,
+        stored.shape,
+        rows=stored.rows,
+        chunk=stored.chunk,
+        compression=stored.codec,
+        level=gzip_level if stored.codec == codec.GZIP else None,
     )
     for place, (offset, size, crc) in enumerate(stored.table.tolist()):
         if size:

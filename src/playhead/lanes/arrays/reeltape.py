@@ -245,7 +245,7 @@ class ReelTape(Tape):
 
     @property
     def _level(self) -> int:
-        return self._config.level if self._config.codec == codec.ZSTD else 1
+        return self._config.strength if self._config.codec == codec.ZSTD else codec.level_of(codec.ZSTD)
 
     def _open_segment(self) -> None:
         if not self._is_new:
@@ -258,7 +258,7 @@ class ReelTape(Tape):
             "facts": self._facts,
             FIELD: self._owner,
             "codec": self._config.codec,
-            "level": self._config.level,
+            "level": self._config.strength,
         }
         declaration = Declaration(ROWS, "", facts)
         self._append(DECLARATION, ROWS_NUMBER, strictjson.encode(declaration._asdict()))

@@ -168,13 +168,22 @@ class SealedWriter:
         self.file = h5py.File(self._calm, "w")
 
     def dataset(
-        self, path: str, dtype: Any, shape: Sequence[int], *, rows: int, chunk: int, compression: str
+        self,
+        path: str,
+        dtype: Any,
+        shape: Sequence[int],
+        *,
+        rows: int,
+        chunk: int,
+        compression: str,
+        level: int | None = None,
     ) -> DatasetWriter:
-        """Make a dataset of so many rows."""
+        """Make a dataset of a number of rows; `level` is that of the file unless it is given."""
         from h5py import h5d, h5p, h5s, h5t, h5z
 
         stored = Stored(np.dtype(dtype), tuple(shape), chunk, rows, compression, np.empty(0, _CHUNK))
-        level = _SMALL_LEVEL if compression == codec.SHUFFLED else self._level
+        if level is None:
+            level = _SMALL_LEVEL if compression == codec.SHUFFLED else self._level
         if compression == codec.GZIP:
             level = min(level, _MOST_OF_GZIP)  # texts have it also where arrays have Zstandard, which goes further
         creation = h5p.create(h5p.DATASET_CREATE)
