@@ -51,8 +51,8 @@ class Process:
 
     def is_of_earlier_boot(self) -> bool:
         """Tell whether this machine was started again since, as after a power cut: nothing of then runs now."""
-        boot, now = self.place.partition("/")[0], _place().partition("/")[0]
-        return self.hostname == socket.gethostname() != boot != now
+        (boot, known, _), (now, knows, _) = self.place.partition("/"), _place().partition("/")
+        return bool(known and knows) and boot != now and self.hostname == socket.gethostname()
 
     def is_alive(self) -> bool | None:
         """Tell whether the process runs. Means something only where `is_here()`.
