@@ -66,18 +66,18 @@ def verify(path: Path, acknowledged: list[str]) -> None:
         if "purged" in acknowledged:
             assert "gone" not in store.runs
             assert not list((path / "replay").glob("gone*"))
-        length = _check_steps(store) if "played" in store.runs else 0
+        length = check_steps(store) if "played" in store.runs else 0
         assert length >= least, (length, least)
         with store.run("p", "played", run_id="played", resume=True, environment=False) as run:
             reel = run.new_reel(facts=FACTS, config=CONFIG)
             assert reel.row == length
             play(reel, 4)
-        assert _check_steps(store) == length + 4
+        assert check_steps(store) == length + 4
         assert not (path / "replay" / "played.journal").exists()
     assert_catalogue_agrees_with_folders(path)
 
 
-def _check_steps(store: playhead.Store) -> int:
+def check_steps(store: playhead.Store) -> int:
     """See that every step of the run is as it was played; give how many there are."""
     rows = store.sql(
         "SELECT row, reward, frame_ref, info, action FROM steps WHERE run_id = 'played' ORDER BY row"

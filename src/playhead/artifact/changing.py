@@ -109,6 +109,7 @@ def purge(home: Home, folder: ArtifactFolder, number: int) -> int:
         heirs.update(sharing.pass_on(folder, number))
         with contextlib.suppress(FileNotFoundError):
             disk.rename(place.path, gone)  # out of sight in one step, then away at leisure
+            disk.sync_folder(gone.parent)  # else a power cut brings it back without what was in it
 
     _change(home, folder, number, _without, then=go)
     recalling.hand_on(home, folder, number, heirs)
