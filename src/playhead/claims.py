@@ -217,3 +217,8 @@ def of_run(layout: Layout, run_id: str) -> list[Claim]:
     """List the claims on one run."""
     found = (Claim.load(path) for path in paths(layout) if path.name.startswith(f"{run_id}."))
     return [claim for claim in found if claim is not None and claim.run_id == run_id]
+
+
+def is_recorded(layout: Layout, run_id: str) -> bool:
+    """Tell whether a process records a run, as far as its claims tell."""
+    return any(claim.part != EDITING and claim.is_live() for claim in of_run(layout, run_id))

@@ -63,7 +63,8 @@ def _end_unclaimed(home: Home, run_id: str, run_dir: str) -> bool:
     key = home.put(known).key
     _index_rest(home, key, run_id, folder, folder.parts(), mend=is_running)
     if is_running:
-        end(home, run_dir, "failed", PROCESS_NOT_FOUND, _last_moment(folder, 1, os.stat(folder.meta).st_mtime))
+        last_sign = _last_indexed(home, key) or _last_moment(folder, 1, os.stat(folder.meta).st_mtime)
+        end(home, run_dir, "failed", PROCESS_NOT_FOUND, last_sign)
         _recover_traces(home, run_id)
         home.write_summary(folder, home.best_of(key))
         checksums.note_all(folder)
@@ -119,9 +120,10 @@ def settle(home: Home, claim: Claim) -> None:
     parts = folder.parts() if claim.part == EDITING else [claim.part]
     _index_rest(home, key, claim.run_id, folder, parts, mend=claim.part != EDITING)
     if claim.part == 1 and facts.load(folder.status).get("status", "running") == "running":
-        last_sign = os.stat(claim.path).st_mtime
         reason = PROCESS_NOT_FOUND if claim.is_found_dead() else NO_SIGN_OF_LIFE
-        end(home, claim.run_dir, "failed", reason, _last_moment(folder, claim.part, last_sign))
+        indexed, written = _last_indexed(home, key), _last_moment(folder, claim.part, os.stat(claim.path).st_mtime)
+        last_sign = indexed if indexed and claim.is_copied() else max(indexed, written)
+        end(home, claim.run_dir, "failed", reason, last_sign)
     _recover_traces(home, claim.run_id)
     home.write_summary(folder, home.best_of(key))
     if claim.part == EDITING:
@@ -204,6 +206,13 @@ def _forget(home: Home, claim: Claim) -> None:
         from playhead import traces
 
         traces.remove(home, claim.run_id)
+
+
+def _last_indexed(home: Home, key: int) -> float:
+    """Return when the last was recorded that is indexed; 0 if nothing is. The files of a copy may all be new."""
+    with home.database.read() as connection:
+        row = catalog_runs.by_key(connection, key)
+    return row.created_at + row.duration_seconds if row.duration_seconds else 0.0
 
 
 def _last_moment(folder: RunFolder, part: int, last_sign: float) -> float:

@@ -92,8 +92,11 @@ class Run:
 
     @property
     def duration(self) -> float | None:
-        """How many seconds it ran, or has been running."""
-        if self._row.duration_seconds is None and self.status == "running":
+        """How many seconds it ran, or has been running.
+
+        If its recorder is gone and nobody has settled the run yet, up to the last sign of life in the catalogue.
+        """
+        if self.status == "running" and claims.is_recorded(self._home.layout, self.id):
             return max(0.0, clock.now() - self.created_at)
         return self._row.duration_seconds
 

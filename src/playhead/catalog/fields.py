@@ -4,7 +4,7 @@
 |---|---|
 | `id`, `project`, `name`, `status`, `notes`, `hostname`, `exit_reason` | text |
 | `created_at`, `started_at`, `ended_at`, `updated_at`, `deleted_at` | a time: seconds, or '2026-11-15 08:30' |
-| `duration` | seconds |
+| `duration` | seconds; of a run that is not known to have ended, up to the last sign of life that is indexed |
 | `best`, `best_step`, `best_metric` | the best value of the primary metric, sorted good first; its step and metric |
 | `best_value` | the same value; sorts as the number that it is |
 | `points` | how many metric values were logged |
@@ -24,6 +24,7 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Select, and_, case, exists, func, literal_column, or_, select
 
+from playhead.catalog.runs import DURATION
 from playhead.catalog.schema import run_tags, run_values, runs, series
 from playhead.catalog.where import Field, Value
 from playhead.errors import BadQuery, NotFound
@@ -39,11 +40,11 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 _TIMES = {"created_at", "started_at", "ended_at", "updated_at", "deleted_at"}
-_COLUMNS: dict[str, Column[Any]] = {
+_COLUMNS: dict[str, ColumnElement[Any]] = {
     name: runs.c[name]
     for name in ("id", "project", "name", "status", "notes", "hostname", "exit_reason", *sorted(_TIMES))
 } | {
-    "duration": runs.c.duration_seconds,
+    "duration": DURATION,
     "best": runs.c.best_metric_value,
     "best_value": runs.c.best_metric_value,
     "best_step": runs.c.best_metric_step,
@@ -217,9 +218,9 @@ def sorted_value(name: str) -> ColumnElement[Any]:
 
 @dataclass(frozen=True, slots=True)
 class ColumnField:
-    """A column of `runs`."""
+    """A column of `runs`, or what is computed of some."""
 
-    column: Column[Any]
+    column: ColumnElement[Any]
     is_time: bool = False
 
     def compare(self, operator: str, value: Value) -> ColumnElement[bool]:
@@ -229,11 +230,12 @@ class ColumnField:
         if self.is_time and isinstance(value, str):
             value = _seconds(value)
         condition: ColumnElement[bool] = _OPERATORS[operator](self.column, _plain(value))
-        return and_(self.column.is_not(None), condition) if self.column.nullable else condition
+        return and_(self.column.is_not(None), condition) if getattr(self.column, "nullable", True) else condition
 
     def contains(self, value: Value) -> ColumnElement[bool]:
         """Refuse: a column holds one value."""
-        raise BadQuery(f"{self.column.name} holds one value; write: {self.column.name} = {value!r}")
+        name = getattr(self.column, "name", "it")
+        raise BadQuery(f"{name} holds one value; write: {name} = {value!r}")
 
 
 @dataclass(frozen=True, slots=True)

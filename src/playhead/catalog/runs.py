@@ -6,7 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, ColumnElement, Connection, Row, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+)
 
 from playhead import strictjson
 from playhead.catalog.database import driver_rows
@@ -36,7 +50,20 @@ class RunRow(NamedTuple):
     config: str
 
 
-ROW = select(*(runs.c[name] for name in RunRow._fields))
+# How long a run took. Of one that is not known to have ended, up to the last sign of life that is indexed: the newest
+# line of its event files, or the begin or end of the newest episode of a reel.
+_LAST_SIGN_NS = """max(
+    coalesce((SELECT max(last_ns) FROM sources WHERE sources.run = runs.key), 0),
+    coalesce((
+        SELECT max(coalesce(e.ended_ns, e.began_ns)) FROM reels JOIN replay_episodes AS e ON e.reel = reels.key
+        WHERE reels.run = runs.key AND e.number = (SELECT max(number) FROM replay_episodes WHERE reel = reels.key)
+    ), 0))"""
+DURATION: ColumnElement[float] = func.coalesce(
+    runs.c.duration_seconds,
+    case((runs.c.status == "running", literal_column(f"max(0.0, {_LAST_SIGN_NS} / 1e9 - runs.created_at)"))),
+).label("duration_seconds")
+
+ROW = select(*(DURATION if name == "duration_seconds" else runs.c[name] for name in RunRow._fields))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ def status_of(store: Store, run: Run) -> str:
 def _is_recorded(store: Store, run: Run) -> bool:
     from playhead import claims
 
-    if any(claim.is_live() for claim in claims.of_run(Layout(store.path), run.id)):
+    if claims.is_recorded(Layout(store.path), run.id):
         return True
     run.reload()  # it may have ended since it was looked up
     return run.status != "running"

@@ -460,13 +460,14 @@ class RunWriter(Run):
             self._logs.close()
             self._upkeep.close()
         if self._claim.part == 1:
-            note(self._folder, status, reason)
+            ended_at = self._events.now_ns() / clock.SECOND
+            note(self._folder, status, reason, ended_at)
             with self._home.backlog.tolerating(self._end_key):
                 self._home.index(self._folder, values=False)
         if self._home.backlog.trouble is None:
             self.reload()
         elif self._claim.part == 1:  # what will be looked up once the catalogue has learnt it
-            self._row = self._row._replace(status=status, exit_reason=reason, ended_at=clock.now())
+            self._row = self._row._replace(status=status, exit_reason=reason, ended_at=ended_at)
 
     def close(self) -> None:
         """End the run as finished."""

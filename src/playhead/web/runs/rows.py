@@ -95,15 +95,15 @@ def row_of(site: Site, row: RunRow) -> dict[str, Any]:
     best = None
     if row.best_metric_name is not None and row.best_metric_value is not None:
         best = {"name": row.best_metric_name, "value": number(row.best_metric_value), "step": row.best_metric_step}
-    duration = row.duration_seconds
-    if duration is None and row.status == "running":
+    duration, is_stale = row.duration_seconds, liveness.is_stale(row.id, row.status)
+    if row.status == "running" and not is_stale:
         duration = max(0.0, clock.now() - row.created_at)
     return {
         "id": row.id,
         "project": row.project,
         "name": row.name,
         "status": row.status,
-        "is_stale": liveness.is_stale(row.id, row.status),
+        "is_stale": is_stale,
         "live": liveness.shown(row.id),
         "created_at": row.created_at,
         "ended_at": row.ended_at,
