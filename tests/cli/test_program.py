@@ -243,3 +243,10 @@ def test_output_is_coloured_in_a_terminal_and_nowhere_else(made: Path) -> None:
     assert code == 0
     assert "\x1b[31mfailed" in shown
     assert "\x1b" not in start("ls", store=made).stdout
+
+
+def test_a_message_does_not_paint_the_terminal(made: Path) -> None:
+    _, shown = in_terminal("show", "\x1b]8;;x\x1b\\run", store=made)
+    assert "\x1b]8" not in shown
+    _, shown = in_terminal("ls", "--where", "\x1b[2J > 3", store=made)
+    assert "\x1b[2J" not in shown

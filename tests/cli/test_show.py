@@ -90,6 +90,20 @@ def test_logs_alone(made: Path) -> None:
     assert invoke("show", BROKEN, "--logs", store=made).stdout == ""
 
 
+HOSTILE = "\x1b]8;;http://example.com\x1b\\click\x1b]8;;\x1b\\ \x1b[31mred\x1b[2J\t日本\u202e end"
+
+
+def test_logs_neither_paint_a_terminal_nor_move_its_cursor(empty: Path) -> None:
+    with playhead.open(empty) as store, store.run("p", "n", run_id="odd", environment=False) as run:
+        run.log_text(HOSTILE)
+    _, shown = in_terminal("show", "odd", "--logs", store=empty)
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert r"click\x1b]8;;\x1b\ \x1b[31mred\x1b[2J" in shown
+    assert "日本" in shown
+    assert HOSTILE in start("show", "odd", "--logs", store=empty).stdout  # for another program, as it is
+
+
 def test_config_and_logs_exclude_each_other(made: Path) -> None:
     error = invoke("show", FIRST, "--config", "--logs", store=made, expect=2).stderr
     assert "--config and --logs exclude each other" in error

@@ -9,6 +9,7 @@ from typing import NoReturn
 
 import click
 
+from playhead.cli import words
 from playhead.cli.spoken import as_typed
 from playhead.errors import PlayheadError
 
@@ -52,7 +53,7 @@ def _say_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 def complain(message: str) -> None:
     """Write a message for the user to stderr."""
-    click.echo(f"{click.style('playhead:', fg='red', bold=True)} {message}", err=True)
+    click.echo(f"{click.style('playhead:', fg='red', bold=True)} {words.visible(message)}", err=True)
 
 
 def _fail(message: str) -> NoReturn:

@@ -6,7 +6,10 @@ import shutil
 import sys
 from pathlib import Path
 
+import click
+
 from playhead import disk
+from playhead.cli import output, words
 
 _BLOCK = 1 << 16
 
@@ -28,9 +31,13 @@ def last_lines(path: Path, count: int) -> list[str]:
 
 
 def print_all(path: Path) -> None:
-    """Copy a log to stdout as it is."""
+    """Print a log: in a terminal every character visible, else as it is, byte for byte."""
     try:
         with open(disk.open_to_read(path), "rb") as file:
-            shutil.copyfileobj(file, sys.stdout.buffer)
+            if not output.in_terminal():
+                shutil.copyfileobj(file, sys.stdout.buffer)
+                return
+            for line in file:
+                click.echo(words.visible(line.decode("utf-8", errors="replace").rstrip("\r\n")))
     except FileNotFoundError:
         return

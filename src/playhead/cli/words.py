@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from playhead import clock, strictjson, wording
@@ -88,3 +89,8 @@ def value(thing: Any, digits: int = 6) -> str:
 def one_line(text: str) -> str:
     """Make every character visible, so that no text of a run moves the cursor or paints the terminal."""
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
+def visible(text: str) -> str:
+    """Do the same with a text of several lines, which keeps its line ends and tabs."""
+    return re.sub(r"[^\t\n]+", lambda part: one_line(part[0]), text)
