@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from playhead.catalog.tables import LATER
 from playhead.errors import WrongType
 from playhead.lanes.rows import npy
 from playhead.layout import TableFolder
@@ -158,7 +159,7 @@ def append(
     check_same(folder.path, table.dtype, known_of(table), plan.dtype, plan.known)
     more: dict[str, Any] = {"workers": workers, "errors": errors, "progress": progress}
     try:
-        with TableWriter(folder) as writer:
+        with TableWriter(folder, columns=plan.known) as writer:
             table._opened.index.file.check_folder()  # nobody replaces it now, and nobody did since it was looked at
             skipped = fill(writer, plan, **more)
             writer.state = replace(writer.state, built=_with(writer.state.built, source, plan, skipped))
@@ -180,7 +181,8 @@ def _grow(folder: TableFolder, source: Any, plan: Plan, more: Mapping[str, Any])
             ]
         )
         state = old._opened.state
-        with TableWriter(beside, wide, known_of(old), shard_bytes=state.shard_bytes, built=state.built) as writer:
+        columns = known_of(old) | {name: kind for name, kind in plan.known.items() if name in LATER}
+        with TableWriter(beside, wide, columns, shard_bytes=state.shard_bytes, built=state.built) as writer:
             writer.state = replace(writer.state, owner=state.owner, created=state.created)  # it is the same table
             for rows, runs in TableItem(old).blocks(wide):
                 writer.add(rows, runs)
@@ -234,7 +236,7 @@ def check_same(
     """
     if widest(dtype) != widest(new):
         raise WrongType(f"these rows are not those of {path}: {sources.differences(dtype, new)}")
-    if set(known) != set(new_known):
+    if {*known} - {*LATER} != {*new_known} - {*LATER}:
         raise WrongType(
             f"what is known of these runs is not what {path} knows: "
             f"{', '.join(sorted(new_known))} and not {', '.join(sorted(known))}"

@@ -13,7 +13,7 @@ from playhead.lanes.rows import npy
 from playhead.paths import GivenPath, as_path
 from playhead.table import building, placing, sources
 from playhead.table.sources import Plan
-from playhead.table.sources.tables import TableItem, known_of, opened
+from playhead.table.sources.tables import TableItem, known_of, known_of_all, opened
 from playhead.table.table import Table
 from playhead.table.writing import RUN, STEP
 
@@ -60,7 +60,9 @@ def merge(
             f"the rows of {other.path} are not those of {first.path}: "
             f"{sources.differences(first.dtype, other.dtype)}. Pass widen=True to take the widest"
         )
-    plan = Plan(_widest([table.dtype for table in several]), known, [TableItem(table) for table in several])
+    plan = Plan(
+        _widest([table.dtype for table in several]), known_of_all(several), [TableItem(table) for table in several]
+    )
     built: dict[str, Any] = {"source": [str(table.path) for table in several]}
     path = as_path(out)
     with placing.new_folder(path, overwrite=overwrite) as folder:

@@ -68,6 +68,10 @@ class TableRuns(Sequence[Known]):
         for start in range(0, len(self.ids), _AT_ONCE):
             yield from self._of(self.ids[start : start + _AT_ONCE].tolist())
 
+    def original(self, run: int) -> bytes | None:
+        """Return what is kept of the file of a game, by its id; `playhead.table.games.restore` reads it."""
+        return self._known.originals(run, run).get(run)
+
     def _of(self, ids: list[int]) -> list[Known]:
         if not ids:
             return []

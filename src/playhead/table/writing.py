@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playhead import clock, disk, strictjson
-from playhead.catalog.tables import PLACE, VERSION, End, Part, State, TableIndex
+from playhead.catalog.tables import LATER, ORIGINAL, PLACE, VERSION, End, Part, State, TableIndex
 from playhead.errors import Closed, Exists, Forked, NotFound, StoreLocked, WrongShape, WrongType
 from playhead.lanes.rows import npy
 from playhead.lanes.rows.loading import BLOCK_BYTES
@@ -37,7 +37,8 @@ class TableWriter:
     Args:
         folder: The table; its database is made by the first commit.
         dtype: Of a row; None for that of the table.
-        columns: What is known of a run, by the name and type of the database's column, where it is made.
+        columns: What is known of a run, by the name and type of the database's column, if it is made; the runs of a
+            table of an earlier version get those that came later.
         shard_bytes: Begin another file where one would grow past this; None keeps all rows in one, or does as the
             table that is there.
         built: How the rows are made, as JSON.
@@ -65,10 +66,14 @@ class TableWriter:
         try:
             is_new = not self._index.is_there()
             self._columns = dict(columns or {}) if is_new else None  # of the database that the commit makes
+            self._more: dict[str, str] = {}
             if is_new:
                 self._end = End(self._new_state(dtype, shard_bytes, built), frozenset({*PLACE, *(columns or {})}), 0, 0)
             else:
                 self._end = self._old_end(dtype, shard_bytes)
+                has = self._end.columns
+                self._more = {name: LATER[name] for name in LATER if name in (columns or {}) and name not in has}
+                self._end = self._end._replace(columns=has | self._more.keys())
             self.state = self._end.state
             self.dtype = npy.of_description(self.state.dtype)
             size = self.state.shard_bytes
@@ -143,7 +148,7 @@ class TableWriter:
             counts = np.array([len(rows)], np.int64)
         if int(counts.sum()) != len(rows) or (counts < 0).any():
             raise WrongShape(f"{len(rows):,} rows were given for runs of {int(counts.sum()):,} steps")
-        for name in {name for run in runs for name in run} - self._end.columns:
+        for name in {name for run in runs for name in run} - self._end.columns - {ORIGINAL}:
             raise NotFound.among("column of runs", name, sorted(self._end.columns))
         if RUN in (self.dtype.names or ()):
             last = self._next_run + len(counts) - 1
@@ -218,7 +223,7 @@ class TableWriter:
                 disk.sync_folder(parent)
             sums = {(part, number): sum_ for part, writer in changed.items() for number, sum_ in writer.sums.items()}
             state = replace(self.state, commit=self.state.commit + 1, parts=tuple(self._parts), runs=self._next_run)
-            self._index.commit(state, self._runs, sums, columns=self._columns)
+            self._index.commit(state, self._runs, sums, columns=self._columns, more=self._more)
             self.state, self._is_committed = state, True
             self._tell_others()
         finally:

@@ -26,6 +26,7 @@ class Game:
 
     @property
     def known(self) -> dict[str, Any]:
+        """What its file says of it, but for the final board, which a `.dat` does not have."""
         defaults = {"max_score": 20504, "highest_tile": 2048, "engine": "expectimax", "start_time": 1_755_927_754}
         return {"num_steps": len(self.rows)} | defaults | {"elapsed_s": 15.25} | self.about
 
@@ -112,8 +113,9 @@ def dat(played: Sequence[Game]) -> bytes:
 
 
 def read(path: Path, branches: str = "require", *, widen: bool = False) -> tuple[Rows, list[dict[str, Any]]]:
-    """Read all of a file."""
+    """Read all of a file; of what is known, what every kind of file says."""
     dtype = games.step_dtype(widen=widen)
     found = list(games.read(path, dtype=dtype, branches=branches))
     rows = np.concatenate([rows for rows, _ in found]) if found else np.empty(0, dtype)
-    return rows, [run for _, runs in found for run in runs]
+    some = ("final_board", "original")
+    return rows, [{name: run[name] for name in run if name not in some} for _, runs in found for run in runs]

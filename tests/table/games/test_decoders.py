@@ -35,10 +35,13 @@ def encoded(draw: st.DrawFn) -> tuple[int, bytes]:
     return count, bytes(data[: draw(st.integers(0, len(data)) | st.just(len(data)))])
 
 
-def _run(decoder: steps.Decoder, count: int, data: bytes, *, widen: bool = False) -> tuple[steps.Ended, object]:
-    rows = np.zeros(count, games.step_dtype(widen=widen))
-    ended = decoder(data, 0, rows)
-    return ended, rows.tobytes() if ended[0] == steps.FINE else None
+def _run(decoder: steps.Decoder, count: int, data: bytes, *, widen: bool = False) -> tuple[tuple[int, ...], object]:
+    rows, chosen = np.zeros(count, games.step_dtype(widen=widen)), np.zeros(count, np.uint32)
+    ended = decoder(data, 0, rows, chosen)
+    if ended[0] != steps.FINE:
+        return ended[:3], None
+    assert len(steps.odd(data, 0, count)) == ended[3]
+    return ended, rows.tobytes() + chosen.tobytes()
 
 
 @settings(max_examples=400, deadline=None)
@@ -58,7 +61,7 @@ def test_a_long_game_alike() -> None:
     data = b"".join(games.a2run2._steps(game(5000, seed=5).rows))
     found = _run(compiled, 5000, data)
     assert found == _run(steps.plain, 5000, data)
-    assert found[0] == (steps.FINE, 5000, len(data))
+    assert found[0] == (steps.FINE, 5000, len(data), 0)
 
 
 def test_without_numba_files_are_read_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,10 +99,10 @@ def test_where_nothing_can_be_kept_it_is_compiled_for_this_process() -> None:
         "import numpy as np\n"
         "from playhead.table.games.rows import STEP\n"
         "rows = np.zeros(1, STEP)\n"
-        "print(steps.compiled()(bytes([5, 2, 0]), 0, rows), rows['board'][0], rows['ev_legal'][0])\n"
+        "print(steps.compiled()(bytes([5, 2, 0]), 0, rows, np.zeros(1, np.uint32)), rows['board'][0], rows['ev_legal'][0])\n"
     )
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert found.stdout.split("\n")[0] == "(0, 1, 3) 5 255"
+    assert found.stdout.split("\n")[0] == "(0, 1, 3, 0) 5 255"
 
 
 # -- legal moves ----------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ Rooms: `index` (the last commit and the next), `state` (what a commit says), `ch
 `runs` (which there are), `columns` (the tables and their columns), `file` (connections).
 """
 
-from playhead.catalog.tables.columns import EPISODE, GAME, PLACE
+from playhead.catalog.tables.columns import EPISODE, GAME, LATER, ORIGINAL, PLACE
 from playhead.catalog.tables.index import End, TableIndex
 from playhead.catalog.tables.state import VERSION, Part, State
 
-__all__ = ["EPISODE", "GAME", "PLACE", "VERSION", "End", "Part", "State", "TableIndex"]
+__all__ = ["EPISODE", "GAME", "LATER", "ORIGINAL", "PLACE", "VERSION", "End", "Part", "State", "TableIndex"]

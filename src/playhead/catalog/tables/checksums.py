@@ -74,6 +74,15 @@ def wrong(connection: sqlite3.Connection) -> Iterator[str]:
         yield f"a state that was changed since it was committed: {said['state'][:200]}"
     if list(NONE.with_more(connection)) != runs:
         yield "runs that were changed since they were committed"
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'playhead_originals'").fetchone():
+        for run, xxh3, data in connection.execute("SELECT id, xxh3, data FROM playhead_originals ORDER BY id"):
+            if not isinstance(data, bytes) or of_original(data) != xxh3:
+                yield f"an original of run {run} that was changed since it was committed"
+
+
+def of_original(data: bytes) -> str:
+    """Return the checksum of what is kept of the file of a game."""
+    return xxhash.xxh3_64_hexdigest(data)
 
 
 def _said(connection: sqlite3.Connection) -> Mapping[str, Any]:

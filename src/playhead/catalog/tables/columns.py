@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+LATER = {"final_board": "TEXT"}  # what tables of earlier versions do not have
+ORIGINAL = "original"  # of a run that is added: what the file of a game says and its rows do not
 GAME = {
     "max_score": "INTEGER NOT NULL",
     "highest_tile": "INTEGER NOT NULL",
     "engine": "TEXT",
     "start_time": "INTEGER",
     "elapsed_s": "REAL",
+    **LATER,
 }
 EPISODE = {"run_id": "TEXT", "episode_id": "TEXT", "return": "REAL"}
 PLACE = {
@@ -23,6 +26,9 @@ _OURS = (
     "CREATE TABLE playhead_files (number INTEGER PRIMARY KEY, name TEXT NOT NULL, rows INTEGER NOT NULL)",
     "CREATE TABLE playhead_blocks "
     "(file INTEGER, number INTEGER, xxh3 INTEGER NOT NULL, PRIMARY KEY (file, number)) WITHOUT ROWID",
+)
+ORIGINALS = (
+    "CREATE TABLE IF NOT EXISTS playhead_originals (id INTEGER PRIMARY KEY, xxh3 TEXT NOT NULL, data BLOB NOT NULL)"
 )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playhead.catalog.tables import checksums
-from playhead.catalog.tables.columns import quoted, schema
+from playhead.catalog.tables.columns import ORIGINAL, ORIGINALS, quoted, schema
 from playhead.catalog.tables.file import TableFile
 from playhead.catalog.tables.runs import RunRows
 from playhead.catalog.tables.state import State, understood
@@ -181,6 +181,7 @@ class TableIndex:
         blocks: Mapping[tuple[int, int], int],
         *,
         columns: Mapping[str, str] | None = None,
+        more: Mapping[str, str] | None = None,
     ) -> None:
         """Make rows count, with the runs that they are of: all at once, or not at all.
 
@@ -190,6 +191,7 @@ class TableIndex:
             blocks: The checksums that are new or others, by file and number.
             columns: Makes the database: what is known of a run, besides its id and its rows, with the type that SQLite
                 gives it.
+            more: Columns that the runs of an earlier version do not have, and get now.
 
         Raises:
             WrongType: A run has values that its columns do not hold.
@@ -202,10 +204,19 @@ class TableIndex:
             connection.execute("BEGIN IMMEDIATE")
             for statement in () if columns is None else schema(columns):
                 connection.execute(statement)
+            for name, kind in (more or {}).items():
+                connection.execute(f"ALTER TABLE runs ADD COLUMN {quoted(name)} {kind}")
             names = _columns(connection)
-            before = checksums.known(connection).with_more(connection)
+            before = (checksums.NONE if more else checksums.known(connection)).with_more(connection)
             insert = f"INSERT INTO runs ({', '.join(map(quoted, names))}) VALUES ({', '.join('?' * len(names))})"
             connection.executemany(insert, (tuple(map(run.get, names)) for run in runs))
+            originals = [(run["id"], run[ORIGINAL]) for run in runs if run.get(ORIGINAL)]
+            if originals:
+                connection.execute(ORIGINALS)
+                connection.executemany(
+                    "INSERT INTO playhead_originals VALUES (?, ?, ?)",
+                    ((run, checksums.of_original(data), data) for run, data in originals),
+                )
             connection.executemany(
                 "INSERT OR REPLACE INTO playhead_files VALUES (?, ?, ?)",
                 [(number, part.name, part.rows) for number, part in enumerate(state.parts)],

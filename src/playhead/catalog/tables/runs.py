@@ -14,6 +14,7 @@ from sqlalchemy.types import Float, Integer, Text, TypeEngine
 
 from playhead.catalog import where as language
 from playhead.catalog.fields import ColumnField, sort_keys
+from playhead.catalog.tables import checksums
 from playhead.catalog.tables.columns import COUNTS, quoted
 from playhead.catalog.tables.file import TableFile
 from playhead.errors import NotFound
@@ -101,6 +102,23 @@ class RunRows:
             found = connection.execute(f"SELECT {names} FROM runs WHERE id BETWEEN ? AND ?", (first, last)).fetchall()
         runs = [dict(zip(columns, row, strict=True)) for row in found]
         return {run["id"]: run for run in runs}
+
+    def originals(self, first: int, last: int) -> dict[int, bytes]:
+        """Return what is kept of the files of games, for the runs between two ids, both included.
+
+        Raises:
+            Damaged: If it is not what was written.
+        """
+        with self.file.connected() as connection:
+            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'playhead_originals'").fetchone():
+                return {}
+            found = connection.execute(
+                "SELECT id, xxh3, data FROM playhead_originals WHERE id BETWEEN ? AND ?", (first, last)
+            ).fetchall()
+        for run, xxh3, data in found:
+            if not isinstance(data, bytes) or checksums.of_original(data) != xxh3:
+                raise self.file.damaged(f"another original of run {run} than was written")
+        return {run: data for run, _, data in found}
 
     def count(self, *, before: int | None = None) -> int:
         """Count the runs."""

@@ -3,6 +3,7 @@
 for path in games.find(folder):
     for rows, runs in games.read(path, dtype=games.STEP):
         ...
+games.restore(table, 7, "seven.a2run2")  # the file of a game again, of a table that was built of it
 """
 
 from __future__ import annotations
@@ -17,9 +18,21 @@ import numpy as np
 from playhead.errors import NotFound, WrongType
 from playhead.table.games import a2pack, a2run, a2run2, dat
 from playhead.table.games.a2run2 import write_a2run2
+from playhead.table.games.restoring import restore
 from playhead.table.games.rows import COMPUTE, REQUIRE, STEP, Known, Place, Rows, check, legal_moves, step_dtype
 
-__all__ = ["COMPUTE", "REQUIRE", "STEP", "SUFFIXES", "find", "legal_moves", "read", "step_dtype", "write_a2run2"]
+__all__ = [
+    "COMPUTE",
+    "REQUIRE",
+    "STEP",
+    "SUFFIXES",
+    "find",
+    "legal_moves",
+    "read",
+    "restore",
+    "step_dtype",
+    "write_a2run2",
+]
 
 _ONE_GAME = {".a2run2": a2run2.decode, ".a2run": a2run.decode}
 _PACKS = {".a2pack": a2pack.read, ".dat": dat.read}

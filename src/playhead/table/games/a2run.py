@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from playhead.table.games import originals
 from playhead.table.games.checksum import crc32c
 from playhead.table.games.rows import MOVES, NO_BRANCHES, Known, Place, Rows, empty, known, settle, text
 
 MAGIC = b"A2T1"
 _VERSION, _LITTLE = 1, 0
 _HEAD = struct.Struct("<4sBBIQfQIH")
+_ELAPSED = 18  # the offset of elapsed_s
 _SUM = 4  # bytes, at the end
 BEGINNING = MAGIC + bytes((_VERSION, _LITTLE))
 
@@ -47,7 +49,9 @@ def decode(data: bytes, place: Place, dtype: np.dtype[Any], branches: str) -> tu
     rows["board"] = np.frombuffer(data, "<u8", count, first)
     rows["move"] = moves
     rows["ev_legal"] = NO_BRANCHES
-    settle(rows, place, branches)
+    without = settle(rows, place, branches)
+    final_board = int.from_bytes(data[first + 8 * count : first + 8 * (count + 1)], "little")
+    elapsed = originals.bits_of(data[_ELAPSED : _ELAPSED + 4])
     about = known(
         place,
         num_steps=count,
@@ -56,5 +60,25 @@ def decode(data: bytes, place: Place, dtype: np.dtype[Any], branches: str) -> tu
         engine=engine,
         start_time=start_time,
         elapsed_s=elapsed_s,
+        final_board=originals.spelled(final_board),
+        original=originals.packed(place, "a2run", without, None, elapsed=elapsed),
     )
     return rows, about
+
+
+def encode(rows: Rows, final_board: int, run: Known, elapsed: bytes) -> bytes:
+    """Return the bytes of a file.
+
+    Args:
+        rows: The boards and moves.
+        final_board: The board behind the last move.
+        run: What is known of the game.
+        elapsed: How long it took, as the four bytes of a float.
+    """
+    engine = run["engine"].encode()
+    numbers = run["max_score"], run["highest_tile"], len(engine)
+    head = bytearray(_HEAD.pack(MAGIC, _VERSION, _LITTLE, len(rows), run["start_time"], 0, *numbers))
+    head[_ELAPSED : _ELAPSED + 4] = elapsed
+    boards = np.append(rows["board"], np.uint64(final_board)).astype("<u8")
+    data = bytes(head) + engine + boards.tobytes() + rows["move"].tobytes()
+    return data + struct.pack("<I", crc32c(data))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from playhead import disk
 from playhead.errors import WrongShape, WrongType
 from playhead.paths import GivenPath, as_path
-from playhead.table.games import postcard, steps
+from playhead.table.games import originals, postcard, steps
 from playhead.table.games.rows import NO_BRANCHES, STEP, Known, Place, Rows, empty, known, settle
 
 
@@ -24,31 +24,58 @@ def decode(data: bytes, place: Place, dtype: np.dtype[Any], branches: str) -> tu
     """
     cursor = postcard.Cursor(data, place)
     said = cursor.integer(32, "the number of steps")
-    about: Known = {
-        "start_time": cursor.integer(64, "start_unix_s"),
-        "elapsed_s": cursor.float32("elapsed_s"),
-        "max_score": cursor.integer(64, "max_score"),
-        "highest_tile": cursor.integer(32, "highest_tile"),
-        "engine": cursor.optional_text("the name of an engine"),
-    }
+    start_time, elapsed = cursor.integer(64, "start_unix_s"), cursor.bytes(4, "elapsed_s")
+    max_score, highest_tile = cursor.integer(64, "max_score"), cursor.integer(32, "highest_tile")
+    engine = cursor.optional_text("the name of an engine")
     at = cursor.at
     count = cursor.integer(64, "the length of the steps")
     if count * steps.LEAST_BYTES > cursor.left:
         raise place.damaged(f"at most {cursor.left // steps.LEAST_BYTES:,} steps, as there are bytes", f"{count:,}", at)
     if count != said:
         raise place.damaged(f"{said:,} steps, as its beginning says", f"{count:,}", at)
-    rows = empty(count, dtype, place)
-    why, step, cursor.at = steps.decode(data, cursor.at, rows)
+    rows, chosen, first = empty(count, dtype, place), np.zeros(count, np.uint32), cursor.at
+    why, step, cursor.at, odd = steps.decode(data, first, rows, chosen)
     if why == steps.ENDS:
         raise place.damaged(f"{count:,} steps", f"the end in step {step:,}", cursor.at)
     if why != steps.FINE:
         found = "NaN" if why == steps.VALUE else str(data[cursor.at])
         raise place.damaged(f"{steps.EXPECTED[why]}, in step {step:,}", found, cursor.at)
-    cursor.integer(64, "the final board")
+    final_board = cursor.integer(64, "the final board")
     if cursor.left:
         raise place.damaged("the end behind the final board", f"{cursor.left:,} more bytes", cursor.at)
-    settle(rows, place, branches)
-    return rows, known(place, num_steps=count, **about)
+    without = settle(rows, place, branches)
+    is_one = count > 0 and not len(without) and bool((chosen == chosen[0]).all())
+    original = originals.packed(
+        place,
+        "a2run2",
+        without,
+        None if is_one else chosen,
+        chosen=int(chosen[0]) if is_one else None,
+        odd=steps.odd(data, first, count) if odd else None,
+        is_unnamed=True if engine is None else None,
+        elapsed=originals.bits_of(elapsed),
+    )
+    return rows, known(
+        place,
+        num_steps=count,
+        max_score=max_score,
+        highest_tile=highest_tile,
+        engine=engine or "",
+        start_time=start_time,
+        elapsed_s=struct.unpack("<f", elapsed)[0],
+        final_board=originals.spelled(final_board),
+        original=original,
+    )
+
+
+class About(NamedTuple):
+    """What the beginning of a file says of its game; `elapsed` as its four bytes."""
+
+    start_time: int
+    elapsed: bytes
+    max_score: int
+    highest_tile: int
+    engine: str | None
 
 
 def write_a2run2(
@@ -74,24 +101,25 @@ def write_a2run2(
         start_time: When it began, in seconds since 1970.
         elapsed_s: How long it took.
     """
-    about = [
+    about = About(start_time, struct.pack("<f", elapsed_s), max_score, highest_tile, engine)
+    disk.replace(as_path(path), encode(rows, final_board, about), durable=False)
+
+
+def encode(rows: Rows, final_board: int, about: About) -> bytes:
+    """Return the bytes of a file; see `write_a2run2`."""
+    begun = [
         postcard.integer(len(rows)),
-        postcard.integer(start_time),
-        struct.pack("<f", elapsed_s),
-        postcard.integer(max_score),
-        postcard.integer(highest_tile),
+        postcard.integer(about.start_time),
+        about.elapsed,
+        postcard.integer(about.max_score),
+        postcard.integer(about.highest_tile),
     ]
-    if engine is None:
-        about.append(b"\0")
+    if about.engine is None:
+        begun.append(b"\0")
     else:
-        named = engine.encode()
-        about += [b"\1", postcard.integer(len(named)), named]
-    encoded = _steps(rows)
-    disk.replace(
-        as_path(path),
-        b"".join([*about, postcard.integer(len(rows)), *encoded, postcard.integer(final_board)]),
-        durable=False,
-    )
+        named = about.engine.encode()
+        begun += [b"\1", postcard.integer(len(named)), named]
+    return b"".join([*begun, postcard.integer(len(rows)), *_steps(rows), postcard.integer(final_board)])
 
 
 def _steps(rows: Rows) -> Sequence[bytes]:

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from playhead.table.games import originals
 from playhead.table.games.checksum import crc32c
 from playhead.table.games.rows import MOVES, NO_BRANCHES, Known, Place, Rows, empty, known, settle, text
 
@@ -30,7 +31,7 @@ _RECORD: np.dtype[Any] = np.dtype(
 _RUN = struct.Struct("<IIIQIH")  # then the name of the engine, then:
 _TIMES = struct.Struct("<Qf")
 _SUM = 4  # bytes, at the end
-_MOST_VALUE = 65535
+MOST_VALUE = 65535
 _MOST_FIRST = (1 << 32) - 1  # a first step beyond does not fit its field
 _CHUNK = 1 << 24
 _AT_ONCE = 1 << 18  # rows
@@ -51,7 +52,7 @@ def read(path: Path, dtype: np.dtype[Any], branches: str) -> Iterator[tuple[Rows
             first += run["num_steps"]
             if first > steps:
                 raise place.damaged(f"{steps:,} steps in all", f"runs up to {number:,} have {first:,}")
-            more = _rows(file, Place(path, at, number), run["num_steps"], dtype, branches)
+            more, run["original"] = _rows(file, Place(path, at, number), run, dtype, branches)
             if known_runs and count + len(more) > _AT_ONCE:
                 yield np.concatenate(rows), known_runs
                 rows, known_runs, count = [], [], 0
@@ -102,7 +103,8 @@ def _run(file: BinaryIO, place: Place, first: int, end: int) -> Known:
     if room < _RUN.size + length + _TIMES.size:
         raise place.damaged(f"a name of {length:,} bytes", f"the end ({room} bytes are left)", 0)
     engine = text(file.read(length), place, _RUN.size)
-    start_time, elapsed_s = _TIMES.unpack(file.read(_TIMES.size))
+    times = file.read(_TIMES.size)
+    start_time, elapsed_s = _TIMES.unpack(times)
     return known(
         place,
         num_steps=count,
@@ -111,11 +113,14 @@ def _run(file: BinaryIO, place: Place, first: int, end: int) -> Known:
         engine=engine,
         start_time=start_time,
         elapsed_s=elapsed_s,
+        final_board=None,  # which these files do not have
+        original=times[-4:],  # until its rows were read
     )
 
 
-def _rows(file: BinaryIO, place: Place, count: int, dtype: np.dtype[Any], branches: str) -> Rows:
-    """Read the moves of the next game."""
+def _rows(file: BinaryIO, place: Place, run: Known, dtype: np.dtype[Any], branches: str) -> tuple[Rows, bytes]:
+    """Read the moves of the next game; return them, and what they do not say of the file."""
+    count = run["num_steps"]
     rows = empty(count, dtype, place)
     found = np.frombuffer(file.read(count * _RECORD.itemsize), _RECORD)
     moves, mask = found["move"], found["mask"]
@@ -132,13 +137,39 @@ def _rows(file: BinaryIO, place: Place, count: int, dtype: np.dtype[Any], branch
     rows["board"], rows["move"] = found["board"], moves
     rows["ev_legal"] = np.where(mask == 0, NO_BRANCHES, mask)
     rows["ev_values"] = _values(found["values"], mask, moves)
-    settle(rows, place, branches)
-    return rows
+    is_said = (mask[:, None] >> np.arange(MOVES, dtype=np.uint8)) & 1 != 0
+    unsaid = np.where(is_said, np.uint16(0), found["values"]).astype("<u2")
+    steps = np.arange(count)
+    chosen = np.rint(rows["ev_values"][steps, moves] * MOST_VALUE).astype("<u2")
+    unsaid[steps, moves] = found["values"][steps, moves] - chosen
+    without = settle(rows, place, branches)
+    return rows, originals.packed(place, "dat", without, unsaid, elapsed=originals.bits_of(run["original"]))
+
+
+def encode(rows: Rows, mask: NDArray[np.uint8], values: NDArray[np.uint16], run: Known, elapsed: bytes) -> bytes:
+    """Return the bytes of a pack of one game.
+
+    Args:
+        rows: The boards and moves.
+        mask: Which moves are legal; 0 for a step without branches.
+        values: Of the four moves of each step.
+        run: What is known of the game.
+        elapsed: How long it took, as the four bytes of a float.
+    """
+    records = np.zeros(len(rows), _RECORD)
+    records["board"], records["move"], records["mask"], records["values"] = rows["board"], rows["move"], mask, values
+    records["index"] = np.arange(len(rows))
+    engine = run["engine"].encode()
+    about = _RUN.pack(0, 0, len(rows), run["max_score"], run["highest_tile"], len(engine)) + engine
+    about += run["start_time"].to_bytes(8, "little") + elapsed
+    head = _HEAD.pack(MAGIC, _VERSION, 1, len(rows), _HEAD.size + records.nbytes)
+    data = head + records.tobytes() + about
+    return data + struct.pack("<I", crc32c(data))
 
 
 def _values(written: NDArray[np.uint16], mask: NDArray[np.uint8], moves: NDArray[np.uint8]) -> NDArray[np.float32]:
     is_legal = (mask[:, None] >> np.arange(MOVES, dtype=np.uint8)) & 1 != 0
-    values = np.where(is_legal, written / np.float32(_MOST_VALUE), np.float32(0)).astype(np.float32)
+    values = np.where(is_legal, written / np.float32(MOST_VALUE), np.float32(0)).astype(np.float32)
     is_chosen = np.arange(MOVES) == moves[:, None]
     values[is_chosen & is_legal] = 1
     return values

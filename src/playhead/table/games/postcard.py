@@ -58,13 +58,13 @@ class Cursor:
         self.at += count
         return self.data[self.at - count : self.at]
 
-    def optional_text(self, what: str) -> str:
-        """Read a text; nothing is an empty one."""
+    def optional_text(self, what: str) -> str | None:
+        """Read a text, or None."""
         (is_there,) = self.bytes(1, what)
         if is_there > 1:
             raise self._place.damaged(f"0 or 1: whether there is {what}", f"{is_there}", self.at - 1)
         if not is_there:
-            return ""
+            return None
         length = self.integer(64, f"the length of {what}")
         at = self.at
         return text(self.bytes(length, what), self._place, at)

@@ -105,7 +105,7 @@ def empty(count: int, dtype: np.dtype[Any], place: Place) -> Rows:
     return rows
 
 
-def settle(rows: Rows, place: Place, branches: str) -> None:
+def settle(rows: Rows, place: Place, branches: str) -> NDArray[np.int64]:
     """Complete the rows of a game that have no branches, or refuse them.
 
     Args:
@@ -113,13 +113,15 @@ def settle(rows: Rows, place: Place, branches: str) -> None:
         place: Where they come from.
         branches: `require` or `compute`.
 
+    Returns:
+        The steps that have none.
+
     Raises:
         WrongType: There are some, and branches are required.
     """
-    is_without = rows["ev_legal"] == NO_BRANCHES
-    if not is_without.any():
-        return
-    without = np.flatnonzero(is_without)
+    without = np.flatnonzero(rows["ev_legal"] == NO_BRANCHES)
+    if not len(without):
+        return without
     if branches == REQUIRE:
         raise WrongType(
             f"{place}: step {without[0]:,} has no branches, the values of the four moves. Pass branches='compute' to "
@@ -131,6 +133,7 @@ def settle(rows: Rows, place: Place, branches: str) -> None:
     values = np.zeros((len(without), MOVES), np.float32)
     values[np.arange(len(without)), chosen] = (legal >> chosen) & 1
     rows["ev_values"][without] = values
+    return without
 
 
 def legal_moves(boards: NDArray[np.uint64]) -> NDArray[np.uint8]:
@@ -160,7 +163,16 @@ def _tiles(boards: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def known(
-    place: Place, *, num_steps: int, max_score: int, highest_tile: int, engine: str, start_time: int, elapsed_s: float
+    place: Place,
+    *,
+    num_steps: int,
+    max_score: int,
+    highest_tile: int,
+    engine: str,
+    start_time: int,
+    elapsed_s: float,
+    final_board: str | None,
+    original: bytes,
 ) -> Known:
     """Put together what is known of a game.
 
@@ -177,6 +189,8 @@ def known(
         "engine": engine,
         "start_time": start_time,
         "elapsed_s": None if math.isnan(elapsed_s) else elapsed_s,
+        "final_board": final_board,
+        "original": original,
     }
 
 

@@ -29,21 +29,36 @@ LEAST_BYTES = 3  # of a step: board, move, and that there are no branches
 _SOON = 1 << 19  # bytes, which plain Python decodes before Numba would be imported
 _ONE, _INFINITY, _SIGN = 0x3F80_0000, 0x7F80_0000, 0x8000_0000  # bits of a float
 
-Ended = tuple[int, int, int]  # why, in which step, at which byte
-Decoder = Callable[[bytes, int, Rows], Ended]
+Ended = tuple[int, int, int, int]  # why, in which step, at which byte, and how many values were clamped
+Decoder = Callable[[bytes, int, Rows, NDArray[np.uint32]], Ended]
+Odd = list[tuple[int, int, int]]  # step, direction, and the value as the bits of a float
 
 _seen = 0
 
 
-def decode(data: bytes, at: int, rows: Rows) -> Ended:
+def decode(data: bytes, at: int, rows: Rows, chosen: NDArray[np.uint32]) -> Ended:
     """Decode the steps from a place on, into rows, with the quicker of the decoders.
 
+    Args:
+        data: The file.
+        at: Where its steps begin.
+        rows: One for each step; the values of moves are clamped, that of the chosen move is 1.
+        chosen: For each step, the value of the chosen move as it was, as the bits of a float; 0 if it has none.
+
     Returns:
-        Why it ended (`FINE`, or a key of `EXPECTED`, or `ENDS`), at which step and which byte.
+        Why it ended (`FINE`, or a key of `EXPECTED`, or `ENDS`), at which step and which byte, and how many values of
+        moves that were not chosen had to be clamped: `odd` lists them.
     """
     global _seen
     _seen += len(data)
-    return (plain if _seen < _SOON else best())(data, at, rows)
+    return (plain if _seen < _SOON else best())(data, at, rows, chosen)
+
+
+def odd(data: bytes, at: int, count: int) -> Odd:
+    """List the values of moves that were not chosen and are not between 0 and 1, of steps that `decode` found fine."""
+    found: Odd = []
+    _plainly(data, at, count, [], bytearray(), bytearray(), [], [], found)
+    return found
 
 
 @functools.cache
@@ -55,27 +70,38 @@ def best() -> Decoder:
         return plain
 
 
-def plain(data: bytes, at: int, rows: Rows) -> Ended:
+def plain(data: bytes, at: int, rows: Rows, chosen: NDArray[np.uint32]) -> Ended:
     """Decode steps in plain Python."""
     boards: list[int] = []
     moves, legals = bytearray(), bytearray()
     values: list[int] = []
-    why, at = _plainly(data, at, len(rows), boards, moves, legals, values)
+    originals: list[int] = []
+    odd: Odd = []
+    why, at = _plainly(data, at, len(rows), boards, moves, legals, values, originals, odd)
     count = len(boards)
     if why == FINE:
         rows["board"] = np.array(boards, np.uint64)
         rows["move"] = np.frombuffer(moves, np.uint8)
         rows["ev_legal"] = np.frombuffer(legals, np.uint8)
         rows["ev_values"] = np.array(values, np.uint32).reshape(-1, 4).view(np.float32)
-    return why, count, at
+        chosen[:] = np.array(originals, np.uint32)
+    return why, count, at, len(odd)
 
 
 def _plainly(
-    data: bytes, at: int, count: int, boards: list[int], moves: bytearray, legals: bytearray, values: list[int]
+    data: bytes,
+    at: int,
+    count: int,
+    boards: list[int],
+    moves: bytearray,
+    legals: bytearray,
+    values: list[int],
+    chosen: list[int],
+    odd: Odd,
 ) -> tuple[int, int]:
     bits_at = struct.Struct("<I").unpack_from
     try:
-        for _ in range(count):
+        for step in range(count):
             board = data[at]
             at += 1
             if board > 0x7F:
@@ -95,7 +121,7 @@ def _plainly(
             if has_branches > 1:
                 return OPTION, at + 1
             at += 2
-            legal, four = NO_BRANCHES, [0, 0, 0, 0]
+            legal, four, original = NO_BRANCHES, [0, 0, 0, 0], 0
             if has_branches:
                 legal = 0
                 for direction in range(4):
@@ -108,11 +134,16 @@ def _plainly(
                     (bits,) = bits_at(data, at)
                     if bits & 0x7FFF_FFFF > _INFINITY:
                         return VALUE, at
+                    if direction == move:
+                        original = bits
+                    elif bits > _ONE:  # as are those with a sign
+                        odd.append((step, direction, bits))
                     four[direction] = 0 if bits & _SIGN else min(bits, _ONE)
                     legal |= 1 << direction
                     at += 4
                 if legal >> move & 1:
                     four[move] = _ONE
+            chosen.append(original)
             moves.append(move)
             legals.append(legal)
             values += four
@@ -132,13 +163,14 @@ def compiled() -> Decoder:
     numba: Any = importlib.import_module("numba")
     kinds = numba.types
     count = kinds.int64
-    signature = kinds.UniTuple(count, 3)(
+    signature = kinds.UniTuple(count, 4)(
         kinds.Array(kinds.uint8, 1, "C", readonly=True),
         count,
         kinds.Array(kinds.uint64, 1, "A", aligned=False),
         kinds.Array(kinds.uint8, 1, "A"),
         kinds.Array(kinds.uint8, 1, "A"),
         kinds.Array(kinds.uint32, 2, "A", aligned=False),
+        kinds.Array(kinds.uint32, 1, "C"),
     )
     make = functools.partial(numba.njit, signature, nogil=True)
     try:
@@ -146,12 +178,11 @@ def compiled() -> Decoder:
     except (RuntimeError, OSError):  # nowhere to keep it
         function = make()(_to_compile)
 
-    def decoder(data: bytes, at: int, rows: Rows) -> Ended:
+    def decoder(data: bytes, at: int, rows: Rows, chosen: NDArray[np.uint32]) -> Ended:
         """Decode steps with the compiled function."""
-        bits = rows["ev_values"].view(np.uint32)
-        found = function(np.frombuffer(data, np.uint8), at, rows["board"], rows["move"], rows["ev_legal"], bits)
-        why, step, end = found
-        return why, step, end
+        bits, buffer = rows["ev_values"].view(np.uint32), np.frombuffer(data, np.uint8)
+        why, step, end, odd = function(buffer, at, rows["board"], rows["move"], rows["ev_legal"], bits, chosen)
+        return why, step, end, odd
 
     return decoder
 
@@ -163,50 +194,55 @@ def _to_compile(
     moves: NDArray[np.uint8],
     legals: NDArray[np.uint8],
     values: NDArray[Any],
+    chosen: NDArray[np.uint32],
 ) -> Ended:
-    size = len(data)
+    size, odd = len(data), 0
     for step in range(len(boards)):
         board, shift = np.uint64(0), 0
         while True:
             if at >= size:
-                return ENDS, step, size
+                return ENDS, step, size, odd
             byte = data[at]
             if shift == 63 and byte > 1:
-                return BOARD, step, at
+                return BOARD, step, at, odd
             at += 1
             board |= np.uint64(byte & 0x7F) << np.uint64(shift)
             if byte < 0x80:
                 break
             shift += 7
         if at + 2 > size:
-            return ENDS, step, size
+            return ENDS, step, size, odd
         move, has_branches = data[at], data[at + 1]
         if move > 3:
-            return MOVE, step, at
+            return MOVE, step, at, odd
         if has_branches > 1:
-            return OPTION, step, at + 1
+            return OPTION, step, at + 1, odd
         at += 2
-        legal = NO_BRANCHES
+        legal, original = NO_BRANCHES, np.uint32(0)
         if has_branches:
             legal = 0
             for direction in range(4):
                 if at >= size:
-                    return ENDS, step, size
+                    return ENDS, step, size, odd
                 is_illegal = data[at]
                 if is_illegal > 1:
-                    return BRANCH, step, at
+                    return BRANCH, step, at, odd
                 at += 1
                 if is_illegal:
                     continue
                 if at + 4 > size:
-                    return ENDS, step, size
+                    return ENDS, step, size, odd
                 bits = data[at] | data[at + 1] << 8 | data[at + 2] << 16 | data[at + 3] << 24
                 if bits & 0x7FFF_FFFF > _INFINITY:
-                    return VALUE, step, at
+                    return VALUE, step, at, odd
+                if direction == move:
+                    original = np.uint32(bits)
+                elif bits > _ONE:
+                    odd += 1
                 values[step, direction] = 0 if bits & _SIGN else min(bits, _ONE)
                 legal |= 1 << direction
                 at += 4
             if legal >> move & 1:
                 values[step, move] = _ONE
-        boards[step], moves[step], legals[step] = board, move, legal
-    return FINE, len(boards), at
+        boards[step], moves[step], legals[step], chosen[step] = board, move, legal, original
+    return FINE, len(boards), at, odd

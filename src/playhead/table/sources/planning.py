@@ -157,7 +157,7 @@ def _of_arrays(items: list[ArrayItem], options: Options) -> Plan:
 def _of_tables(several: Sequence[Table], options: Options) -> Plan:
     first = several[0]
     items: list[Item] = [TableItem(table) for table in several]
-    whole = Plan(first.dtype, tables.known_of(first), items, where=options.where)
+    whole = Plan(first.dtype, tables.known_of_all(several), items, where=options.where)
     return _picked(whole, options.columns)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead.catalog.tables.columns import COUNTS
+from playhead.catalog.tables.columns import COUNTS, LATER, ORIGINAL
 from playhead.lanes.rows import loading
 from playhead.lanes.rows.held import OneArray
 from playhead.lanes.rows.spans import Spans
@@ -75,11 +75,14 @@ class TableItem:
         for _, group in groupby(runs.tolist(), lambda run: run[0] // _AT_ONCE):  # a view may show few of many
             mine = list(group)
             ids = [id_ for id_, _, _ in mine]  # of a foreign table in any order
-            known = self.table._opened.index.runs.known(min(ids), max(ids))
-            told += [
-                {"num_steps": stop - first} | {name: value for name, value in known[id_].items() if name not in _OURS}
-                for id_, first, stop in mine
-            ]
+            index = self.table._opened.index.runs
+            known, originals = index.known(min(ids), max(ids)), index.originals(min(ids), max(ids))
+            for id_, first, stop in mine:
+                run = {"num_steps": stop - first}
+                run |= {name: value for name, value in known[id_].items() if name not in _OURS}
+                if id_ in originals and known[id_]["num_steps"] == stop - first:  # it is of all steps of its game
+                    run[ORIGINAL] = originals[id_]
+                told.append(run)
         return told
 
     def _rows(self, start: int, stop: int, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -147,8 +150,14 @@ def converted(rows: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def known_of(table: Table) -> dict[str, str]:
-    """Give what a table knows of its runs, besides their rows."""
+    """Return what a table knows of its runs, besides their rows."""
     return {name: kind for name, kind in table._opened.index.runs.columns.items() if name not in _OURS}
+
+
+def known_of_all(tables: Sequence[Table]) -> dict[str, str]:
+    """Return what the first of some tables knows of its runs, with what only later versions keep if any does."""
+    later = {name: kind for table in tables for name, kind in known_of(table).items() if name in LATER}
+    return known_of(tables[0]) | later
 
 
 def opened(table: Table | GivenPath) -> Table:
