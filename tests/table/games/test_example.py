@@ -40,7 +40,8 @@ def test_a_network_learns_to_play(tmp_path: Path) -> None:
 
 
 def test_what_the_document_shows_runs(tmp_path: Path) -> None:
-    (shown,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "tables-2048.md").read_text(), re.M | re.S)
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "tables-2048.md").read_text(), re.M | re.S)
+    shown = "".join(blocks)
     assert "assert " in shown
     result = subprocess.run([sys.executable, "-c", shown], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr

@@ -75,10 +75,10 @@ def encode(rows: Rows, final_board: int, run: Known, elapsed: bytes) -> bytes:
         run: What is known of the game.
         elapsed: How long it took, as the four bytes of a float.
     """
-    engine = run["engine"].encode()
+    engine: bytes = run["engine"].encode()
     numbers = run["max_score"], run["highest_tile"], len(engine)
     head = bytearray(_HEAD.pack(MAGIC, _VERSION, _LITTLE, len(rows), run["start_time"], 0, *numbers))
     head[_ELAPSED : _ELAPSED + 4] = elapsed
     boards = np.append(rows["board"], np.uint64(final_board)).astype("<u8")
     data = bytes(head) + engine + boards.tobytes() + rows["move"].tobytes()
-    return data + struct.pack("<I", crc32c(data))
+    return data + crc32c(data).to_bytes(_SUM, "little")

@@ -159,12 +159,13 @@ def encode(rows: Rows, mask: NDArray[np.uint8], values: NDArray[np.uint16], run:
     records = np.zeros(len(rows), _RECORD)
     records["board"], records["move"], records["mask"], records["values"] = rows["board"], rows["move"], mask, values
     records["index"] = np.arange(len(rows))
-    engine = run["engine"].encode()
+    engine: bytes = run["engine"].encode()
     about = _RUN.pack(0, 0, len(rows), run["max_score"], run["highest_tile"], len(engine)) + engine
     about += run["start_time"].to_bytes(8, "little") + elapsed
     head = _HEAD.pack(MAGIC, _VERSION, 1, len(rows), _HEAD.size + records.nbytes)
     data = head + records.tobytes() + about
-    return data + struct.pack("<I", crc32c(data))
+    total = crc32c(data)
+    return data + total.to_bytes(_SUM, "little")
 
 
 def _values(written: NDArray[np.uint16], mask: NDArray[np.uint8], moves: NDArray[np.uint8]) -> NDArray[np.float32]:
