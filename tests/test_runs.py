@@ -7,12 +7,14 @@ import math
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import playhead
-from playhead import opening
+from playhead import disk, opening
 from playhead.errors import BadKey, BadQuery, NotFound, StoreLocked, WrongType
 from tests.dump import dump
 
@@ -184,6 +186,39 @@ def test_a_deleted_run_is_hidden_restored_and_purged(store: playhead.Store) -> N
         run.reload()
 
 
+@pytest.mark.parametrize("purge", ["one", "all"])
+def test_a_run_that_is_restored_while_a_purge_waits_for_it_stays(store: playhead.Store, purge: str) -> None:
+    make(store, "p", "keep", 0.5)
+    run = store.runs[-1]
+    run.delete()
+    with ThreadPoolExecutor() as threads:
+        with disk.locked(run.path):  # as whoever restores it holds it
+            waiting = threads.submit(store.runs.deleted[run.id].purge if purge == "one" else store.purge)
+            time.sleep(0.2)
+            (run.path / ".deleted").unlink()
+        if purge == "one":
+            with pytest.raises(StoreLocked, match="not in the recycle bin"):
+                waiting.result()
+        else:
+            assert waiting.result() == []
+    assert run["acc"].values.tolist() == [0.5]
+    assert (run.path / "meta.json").exists()
+
+
+def test_a_run_that_another_one_purges_meanwhile_is_gone(store: playhead.Store) -> None:
+    make(store, "p", "n", 0.5)
+    run = store.runs[-1]
+    run.delete()
+    with ThreadPoolExecutor() as threads:
+        with disk.locked(run.path):
+            waiting = threads.submit(run.purge), threads.submit(store.purge)
+            time.sleep(0.2)
+            run.path.rename(run.path.with_name("elsewhere"))
+        with pytest.raises(NotFound, match="moved or purged"):
+            waiting[0].result()
+        assert waiting[1].result() == []
+
+
 def test_a_run_in_progress_is_not_purged(store: playhead.Store) -> None:
     with store.run("p", "n", environment=False) as run:
         store.runs[run.id].delete()
@@ -276,6 +311,8 @@ def test_without_pandas_the_error_names_the_command(store: playhead.Store) -> No
     make(store, "p", "n", 0.5)
     script = """
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 class NoPandas:
     def find_spec(self, name, path=None, target=None):
         if name == "pandas":

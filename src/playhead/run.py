@@ -332,23 +332,36 @@ class Run:
         A claim names the run until that is done: after a crash in between, the next open does it.
         """
         self._home.check_writable()
+        with self._locked():
+            claim = Claim.for_editing(self._home.layout, self.id, self._folder)
+            try:
+                yield
+            finally:
+                try:
+                    self._take_in()
+                except BaseException:
+                    claim.leave()
+                    raise
+                self._home.release(claim)
+        self.reload()
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keep all others from editing or purging the run.
+
+        Raises:
+            NotFound: It is gone.
+        """
         try:
             with disk.locked(self._folder.path):
-                claim = Claim.for_editing(self._home.layout, self.id, self._folder)
-                try:
-                    yield
-                finally:
-                    try:
-                        self._take_in()
-                    except BaseException:
-                        claim.leave()
-                        raise
-                    self._home.release(claim)
+                yield
         except FileNotFoundError:
             if self._folder.meta.exists():
                 raise
-            raise NotFound(f"the run {self.id} is gone: {self.path} was moved or purged") from None
-        self.reload()
+            raise self._gone() from None
+
+    def _gone(self) -> NotFound:
+        return NotFound(f"the run {self.id} is gone: {self.path} was moved or purged")
 
     def _take_in(self) -> None:
         """Bring the catalogue up to date with the JSON files of the run."""
@@ -380,17 +393,18 @@ class Run:
 
         Raises:
             StoreLocked: It is not in the recycle bin, or is still being recorded.
+            NotFound: It is gone.
         """
         self._home.check_writable()
         from playhead import replays, traces
 
-        if not self._folder.deleted.exists():
-            raise StoreLocked(f"the run {self.id} is not in the recycle bin; delete it first")
+        self._check_deleted()
         if any(claim.is_live() for claim in claims.of_run(self._home.layout, self.id)):
             raise StoreLocked(f"the run {self.id} is still being recorded; stop it first")
         self._check_given_up()
         disk.make_folders(self._home.layout.trash)
-        with disk.locked(self._folder.path), self._without_recorder():
+        with self._locked(), self._without_recorder():
+            self._check_deleted()  # somebody may have restored it while this waited for the lock
             claim = Claim.for_editing(self._home.layout, self.id, self._folder)
             with self._home.database.write() as connection:
                 catalog_runs.remove(connection, self.id)
@@ -403,6 +417,13 @@ class Run:
         self._home.release(claim)
         # The folders of the name and the project go when their last run does.
         any(not disk.remove_empty(parent) for parent in list(self._folder.path.parents)[:3])
+
+    def _check_deleted(self) -> None:
+        if self._folder.deleted.exists():
+            return
+        if not self._folder.meta.exists():
+            raise self._gone()
+        raise StoreLocked(f"the run {self.id} is not in the recycle bin; delete it first")
 
     def _check_given_up(self) -> None:
         """Refuse to remove a run whose recorder fell silent on another machine, as long as it may only be frozen."""

@@ -21,7 +21,7 @@ from playhead.catalog import replay as catalog_replay
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.query import RunQuery
 from playhead.claims import Claim
-from playhead.errors import Closed, Exists, NotAStore, PlayheadError, StoreLocked, WrongType
+from playhead.errors import Closed, Exists, NotAStore, NotFound, PlayheadError, StoreLocked, WrongType
 from playhead.home import Home
 from playhead.layout import RunFolder
 from playhead.recording import Options, RunWriter
@@ -374,13 +374,20 @@ class Store:
             older_than: Only what has been in the bin for this many seconds.
 
         Returns:
-            The ids of the runs that are gone.
+            The ids of the runs that were removed.
         """
         self._check_writable()
-        due = [run for run in self.runs.deleted if clock.now() - (run.deleted_at or 0) >= older_than]
-        for run in due:
-            run.purge()
-        return [run.id for run in due]
+        gone = []
+        for run in list(self.runs.deleted):
+            if clock.now() - (run.deleted_at or 0) >= older_than:
+                try:
+                    run.purge()
+                except (NotFound, StoreLocked):
+                    if RunFolder(run.path).deleted.exists():
+                        raise
+                    continue  # somebody has restored or purged it in the meantime
+                gone.append(run.id)
+        return gone
 
     def info(self) -> dict[str, Any]:
         """Describe the store: format, catalogue, counts, what is live, bytes."""

@@ -55,7 +55,6 @@ def _words(aliases: Iterable[str]) -> list[str]:
 
 def delete(home: Home, folder: ArtifactFolder, number: int, reason: str = "") -> Versions:
     """Delete a version, so that it can be restored."""
-    versions = _change(home, folder, number, lambda found, entry: _with_status(found, entry, DELETED))
     marker = {
         "deleted_at": clock.now(),
         "deleted_by": "user",
@@ -63,9 +62,12 @@ def delete(home: Home, folder: ArtifactFolder, number: int, reason: str = "") ->
         "artifact_name": folder.name,
         "reason": strictjson.plain(reason),
     }
-    with contextlib.suppress(FileNotFoundError):  # purged since
-        facts.write(folder.version(number).deleted, marker)
-    return versions
+
+    def mark() -> None:
+        with contextlib.suppress(FileNotFoundError):  # purged before
+            facts.write(folder.version(number).deleted, marker)
+
+    return _change(home, folder, number, lambda found, entry: _with_status(found, entry, DELETED), then=mark)
 
 
 def restore(home: Home, folder: ArtifactFolder, number: int) -> Versions:
