@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
@@ -144,3 +146,20 @@ def test_copies_of_a_store_that_others_record_into_are_complete(tmp_path: Path) 
         for writer in writers:
             writer.kill()
             writer.communicate()
+
+
+def test_a_copy_that_is_only_read_knows_the_versions_that_its_catalogue_misses(tmp_path: Path) -> None:
+    source, (first, second) = tmp_path / "s", (tmp_path / "1.bin", tmp_path / "2.bin")
+    first.write_bytes(b"1")
+    second.write_bytes(b"2")
+    with playhead.open(source) as store:
+        store.artifacts.save("model", first)
+        early = tmp_path / "early.db"
+        with contextlib.closing(sqlite3.connect(source / "playhead.db")) as catalogue:
+            catalogue.execute("VACUUM INTO ?", [str(early)])
+        store.artifacts.save("model", second)
+    copy = tmp_path / "copy"
+    shutil.copytree(source, copy, ignore=shutil.ignore_patterns("playhead.db*"))
+    shutil.copy(early, copy / "playhead.db")
+    check_complete(copy, tmp_path)
+    assert answers(copy, "r")["artifacts"].count("'version'") == 2

@@ -92,17 +92,20 @@ def catch_up(home: Home, *, in_use: bool = False, is_private: bool = False) -> N
                     _warned(work, home)
             if bar is not None:
                 bar(len(batch))
-    if home.layout.artifacts.path.is_dir():
-        from playhead.artifact import index  # loaded where there are some
-
-        index.refresh(home)
+    recovery.fill_artifacts(home)
     with home.database.write() as connection:
         known_folders.clear(connection)  # what they look like here is not what they looked like there
 
 
 def is_behind(home: Home, *, in_use: bool) -> bool:
     """Tell whether the catalogue does not say what the files say. Writes nothing."""
-    return any(True for _ in _Comparison(home, in_use=in_use, is_private=True, warns=False).work())
+    if any(True for _ in _Comparison(home, in_use=in_use, is_private=True, warns=False).work()):
+        return True
+    if home.layout.artifacts.path.is_dir():
+        from playhead.artifact import index  # loaded where there are some
+
+        return index.is_behind(home)
+    return False
 
 
 def _warned(work: Work, home: Home) -> None:

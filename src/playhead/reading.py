@@ -108,6 +108,7 @@ def _bring_forward(home: Home) -> None:
     """Index what was not there in an earlier version; all runs are known."""
     episode_index.fill(home)
     recovery.fill_replays(home)
+    recovery.fill_artifacts(home)
 
 
 def copy_catalogue(layout: Layout, target: Path) -> None:

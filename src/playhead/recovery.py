@@ -237,7 +237,7 @@ def index_part(home: Home, key: int, folder: RunFolder, part: int, *, mend: bool
 
 
 def fill(home: Home, layout: Layout, progress: Callable[[Iterable[RunFolder]], Iterable[RunFolder]]) -> list[Damaged]:
-    """Index every run folder and every episode into an empty catalogue.
+    """Index every run folder, every episode and every artifact into an empty catalogue.
 
     Args:
         home: The store with the new catalogue.
@@ -263,7 +263,16 @@ def fill(home: Home, layout: Layout, progress: Callable[[Iterable[RunFolder]], I
                 except Damaged as problem:
                     problems.append(problem)
     episode_index.fill(home)
+    fill_artifacts(home)
     return problems
+
+
+def fill_artifacts(home: Home) -> None:
+    """Index the artifacts that the catalogue does not know as they are."""
+    if home.layout.artifacts.path.is_dir():
+        from playhead.artifact import index  # loaded where there are some
+
+        index.refresh(home)
 
 
 def fill_replays(home: Home) -> None:

@@ -191,3 +191,19 @@ def test_two_versions_are_compared_without_reading_them(store: playhead.Store, t
     assert found.metadata == {"b": (2, 3), "c": (None, 4)}
     assert found.bytes == two.size - one.size
     assert one.diff(one).is_empty
+
+
+def test_a_rebuilt_catalogue_knows_all_versions_before_anybody_lists_them(
+    store: playhead.Store, tmp_path: Path
+) -> None:
+    save(store, tmp_path, "1")
+    query = "SELECT * FROM artifact_versions"
+    (known,) = store.sql(query).to_pylist()
+    store.close()
+    playhead.rebuild(store.path)
+    with playhead.open(store.path) as again:
+        assert again.sql(query).to_pylist() == [known]
+    for path in store.path.glob("playhead.db*"):
+        path.unlink()
+    with playhead.open(store.path, mode="r") as again:
+        assert again.sql(query).to_pylist() == [known]

@@ -60,6 +60,24 @@ def refresh(home: Home) -> list[Facts]:
     return []
 
 
+def is_behind(home: Home) -> bool:
+    """Return whether the files of artifacts say something else than the catalogue, which stays as it is.
+
+    Files of a copy are others than those that were indexed, so what they say is compared.
+    """
+    with home.database.read() as connection:
+        known = catalog.stamps(connection)
+        there = {(type, name): _stamp(path) for type, name, path in home.layout.artifacts.lists()}
+        if known.keys() != {key for key, stamp in there.items() if stamp}:
+            return True
+        for (type, name), stamp in there.items():
+            if stamp and stamp != known[type, name]:
+                _, found = _read(home, home.layout.artifacts.at(type, name), stamp)
+                if {one.version: one for one in found} != catalog.versions(connection, type, name):
+                    return True
+    return False
+
+
 def _read(home: Home, folder: ArtifactFolder, stamp: str) -> Facts:
     """Read an artifact; of one whose list is damaged, keep what is known: `repair` makes the list of it."""
     found = _facts(folder, stamp)
