@@ -42,27 +42,32 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Bench:
-    """One peer in a scratch folder of its own."""
+    """One peer in a scratch folder of its own; ``module`` is what its workers run, ``place`` the folder they get."""
 
     peer: Peer
     python: Path
     scratch: Path
+    module: str = "benchmarks.peers.worker"
+    place: str = "store"
 
     @property
     def store(self) -> Path:
-        return self.scratch / "store"
+        return self.scratch / self.place
+
+    @property
+    def home(self) -> Path:
+        return self.scratch / "home"
 
     def start(self, workload: str, size: int = 0, seconds: float = 0) -> subprocess.Popen[bytes]:
         """Start a worker in a session of its own, with a home folder that is thrown away with the store."""
-        home = self.scratch / "home"
-        for folder in (self.store, home):
+        for folder in (self.store, self.home):
             folder.mkdir(exist_ok=True)
-        variables = {"HOME": str(home), "XDG_CONFIG_HOME": str(home), "PYTHONPATH": str(REPOSITORY)}
-        command = [self.python, "-m", "benchmarks.peers.worker", self.peer.name, workload, self.store]
+        variables = {"HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home), "PYTHONPATH": str(REPOSITORY)}
+        command = [self.python, "-m", self.module, self.peer.name, workload, self.store]
         with self._log.open("wb") as log:
             return subprocess.Popen(
                 [*map(str, command), str(size), str(seconds)],
-                cwd=home,
+                cwd=self.home,
                 env={**os.environ, **variables, **self.peer.environment(str(self.store))},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -85,8 +90,12 @@ class Bench:
 
     def last_words(self) -> str:
         """Give the last line a worker wrote to its standard error."""
-        lines = self._log.read_text(errors="replace").strip().splitlines()
+        lines = self.words().strip().splitlines()
         return lines[-1] if lines else "it ended without a word"
+
+    def words(self) -> str:
+        """Give all that the last worker wrote to its standard error."""
+        return self._log.read_text(errors="replace")
 
     @property
     def _log(self) -> Path:
@@ -127,7 +136,7 @@ def _kill_repeatedly(peer: Peer, python: Path, peers_folder: Path, sizes: Sizes)
     acknowledged, lost = [], []
     for _ in range(sizes.kills):
         with bench(peer, python, peers_folder) as one:
-            steps = _kill_once(one, sizes.kill_seconds)
+            steps = kill_once(one, sizes.kill_seconds)
             survivors = set(one.ask("survivors")["steps"])
             acknowledged.append(len(steps))
             lost.append(len(steps - survivors))
@@ -142,7 +151,7 @@ def _check_reader(one: Bench) -> None:
         raise WorkerError(f"the reader found {len(found)} of {CONTROL_STEPS} steps of a run that ended well")
 
 
-def _kill_once(one: Bench, seconds: float) -> set[int]:
+def kill_once(one: Bench, seconds: float) -> set[int]:
     """Kill a logging worker and its process group; give the steps whose ``log`` had returned.
 
     A helper that the peer put in a session of its own is outlived, not killed: it may write what it holds and is waited
@@ -157,11 +166,11 @@ def _kill_once(one: Bench, seconds: float) -> set[int]:
         helpers = descendants(process.pid)
         os.killpg(process.pid, signal.SIGKILL)
         lines = [first, *process.stdout.read().splitlines(keepends=True)]
-    _outlive(helpers)
+    outlive(helpers)
     return {int(line) for line in lines if line.endswith(b"\n")}
 
 
-def _outlive(helpers: list[int]) -> None:
+def outlive(helpers: list[int]) -> None:
     deadline = time.monotonic() + HELPER_GRACE_S
     while any(map(is_alive, helpers)) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -95,7 +95,7 @@ def render(workload: str, results: Results) -> str:
     rows += [_row(table, peer.title, results[peer.name], results) for peer in PEERS if peer.name in results]
     titles = {peer.name: peer.title for peer in PEERS}
     notes = [f"{titles[name]}: {why}\n" for name, figures in results.items() for why in _excuses(figures).values()]
-    return "\n".join([f"## {table.title}\n", f"{_aligned(rows)}\n", *notes])
+    return "\n".join([f"## {table.title}\n", f"{aligned(rows)}\n", *notes])
 
 
 def _row(table: Table, title: str, figures: Figures, results: Results) -> list[str]:
@@ -117,7 +117,7 @@ def _ratio(key: str, figures: Figures, results: Results) -> str:
     return f"{figures[key] / baseline:,.2f}" if baseline else "?"
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> str:
+def aligned(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in rows
