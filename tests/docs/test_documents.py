@@ -42,6 +42,7 @@ def test_the_example_in_the_readme_runs(tmp_path: Path) -> None:
         "resimulation",
         "live",
         "environments",
+        "data-safety",
     ],
 )
 def test_the_examples_in_a_document_run(name: str, tmp_path: Path) -> None:
