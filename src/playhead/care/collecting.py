@@ -165,10 +165,7 @@ def _remove(path: Path) -> None:
         if not path.is_dir() or path.is_symlink():
             disk.remove(path)
             return
-        hidden = path if disk.is_temporary(path.name) else disk.temporary_beside(path)
-        if hidden != path:
-            disk.rename(path, hidden)
-        disk.remove_tree(hidden)
+        disk.remove_tree(path) if disk.is_temporary(path.name) else disk.take_away(path)
 
 
 # -- journals ---------------------------------------------------------------------------------------------------------

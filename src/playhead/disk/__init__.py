@@ -29,6 +29,7 @@ from playhead.disk.naming import (
     rename,
     share_file,
     sweep,
+    take_away,
     temporary_beside,
     touch,
 )
@@ -76,6 +77,7 @@ __all__ = [
     "sync_file",
     "sync_file_system",
     "sync_folder",
+    "take_away",
     "temporary_beside",
     "touch",
     "truncate",

@@ -156,6 +156,15 @@ def remove_tree(path: StrPath) -> None:
     os.unlink(path) if os.path.islink(path) else shutil.rmtree(path)
 
 
+def take_away(folder: StrPath) -> None:
+    """Remove a folder and all in it, out of sight in one step: no crash leaves a part of it under its name."""
+    hidden = temporary_beside(folder)
+    rename(folder, hidden)
+    sync_folder(hidden.parent)
+    with contextlib.suppress(FileNotFoundError):
+        remove_tree(hidden)
+
+
 def remove_any(path: StrPath) -> None:
     """Remove a file or a folder, whichever it is."""
     remove_tree(path) if os.path.isdir(path) and not os.path.islink(path) else remove(path)

@@ -90,9 +90,7 @@ class Unfinished:
             self._check_there()
             if self._folder.is_numbered():
                 disk.make_folders(self._folder.tombstone)
-            hidden = disk.temporary_beside(self.path)
-            disk.rename(self.path, hidden)
-            disk.remove_tree(hidden)
+            disk.take_away(self.path)
 
     @contextlib.contextmanager
     def _held(self, remedy: str) -> Iterator[None]:

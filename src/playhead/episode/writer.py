@@ -222,10 +222,7 @@ class DiskEpisodeWriter(EpisodeWriter):
             return
         self._check_open("abort")
         self._tape.abandon()
-        hidden = disk.temporary_beside(self.path)
-        disk.rename(self.path, hidden)  # at once: a half-removed folder must not pass for an episode
-        with contextlib.suppress(FileNotFoundError):
-            disk.remove_tree(hidden)
+        disk.take_away(self.path)  # at once: a half-removed folder must not pass for an episode
         self._stop(ABORTED)
 
     def _check_open(self, doing: str) -> None:
