@@ -11,6 +11,7 @@ from playhead.errors import Forked
 
 # The thread rests this many times as long as it worked: both share one interpreter lock, and the caller comes first.
 REST = 4
+QUIET_REST = 1  # if the caller has recorded nothing meanwhile
 
 
 class Bell:
@@ -48,12 +49,22 @@ class BackgroundWriter:
         interval: Seconds between two rounds, where there is no more.
         name: The thread's name.
         rest: How many times as long as it worked the thread rests.
+        is_busy: Whether the caller has recorded something since this was last asked; without it, always.
     """
 
-    def __init__(self, work: Callable[[], bool], interval: float, name: str, *, rest: float = REST) -> None:
+    def __init__(
+        self,
+        work: Callable[[], bool],
+        interval: float,
+        name: str,
+        *,
+        rest: float = REST,
+        is_busy: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._work = work
         self._interval = interval
         self._rest = rest
+        self._is_busy = is_busy
         self._turn = threading.Lock()
         self._called = Bell()
         self._stopping = False
@@ -80,7 +91,8 @@ class BackgroundWriter:
             started = clock.elapsed_ns()
             more = self._round()
             worked = (clock.elapsed_ns() - started) / clock.SECOND
-            pause = max(0.0 if more else self._interval, self._rest * worked)
+            rest = self._rest if self._is_busy() else min(self._rest, QUIET_REST)
+            pause = max(0.0 if more else self._interval, rest * worked)
 
     def _round(self) -> bool:
         with self._turn:

@@ -73,7 +73,9 @@ class RunWriter(Run):
         self._console = options.console(self._console_line)
         self._sampled_bytes = 0
         self._watch = Watch(self._progress)
-        self._background = BackgroundWriter(self._upkeep.work, self._upkeep.interval, f"playhead-{claim.run_id}")
+        self._background = BackgroundWriter(
+            self._upkeep.work, self._upkeep.interval, f"playhead-{claim.run_id}", is_busy=self._upkeep.is_busy
+        )
         self._background.start()
         if self._console is not None:
             self._console.start()

@@ -61,12 +61,18 @@ class Upkeep:
         self._environment_due = options.environment and claim.part == 1
         self._best_written: dict[str, Any] = {}
         self._is_best_due = False
+        self._recorded: list[int] = []
         self.patience = backlog.FIRST_SECONDS
         self._sampler = options.sampler()
         self._beats = _Every(HEARTBEAT_SECONDS)
         self._samples = _Every(options.system_metrics)
         self._syncs = _Every(options.sync_every)
         self.interval = min(INDEX_SECONDS, options.sync_every or INDEX_SECONDS, options.system_metrics or INDEX_SECONDS)
+
+    def is_busy(self) -> bool:
+        """Tell whether something was recorded since this was last asked."""
+        before, self._recorded = self._recorded, [self._events.size, *self._bulk.lengths()]
+        return self._recorded != before
 
     def work(self) -> bool:
         """Do what is due; tell whether there is more.
