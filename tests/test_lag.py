@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,6 @@ def test_a_background_rests_less_while_the_caller_is_quiet(is_busy: bool) -> Non
     writer.start()
     time.sleep(1)
     writer.abandon()
-    between = sorted(later - earlier for earlier, later in zip(rounds, rounds[1:], strict=False))
+    between = sorted(later - earlier for earlier, later in pairwise(rounds))
     median = between[len(between) // 2]
     assert median > 0.14 if is_busy else median < 0.12

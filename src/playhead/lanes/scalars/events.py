@@ -7,6 +7,7 @@ other programs, exact nanoseconds to us.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from itertools import repeat
 from math import isfinite
@@ -25,8 +26,8 @@ IMAGE = "image"
 # Keys of a metrics event that are not metrics.
 STEP, STAGE, TIME = "global_step", "stage", "time"
 
-_PLAIN = frozenset((float, int))
 _FAR = 2**63
+_WHOLE = 2.0**53  # up to here every integer is a float
 _METRICS_DATA = b',"type":"metrics","data":'
 _BEGIN = b'{"ts":'
 _BLOCK = 1 << 22  # bytes of a long line that are read at once
@@ -53,6 +54,7 @@ class EventWriter:
         self._stamps = clock.Stamps(after_ns)
         self.step = last_step
         self._names: set[str] = set()
+        self._rounded: set[str] = set()  # metrics of which it was said that they lose digits
         self._tails: dict[str | None, bytes] = {None: b"}}\n"}
 
     def metrics(self, values: Mapping[str, Any], step: int | None = None, stage: str | None = None) -> None:
@@ -132,15 +134,18 @@ class EventWriter:
         """Encode a dict of known names and plain finite numbers, as nearly all are; None for anything else.
 
         One sum vouches for all values: text and the like cannot be added, a NumPy or torch scalar among them gives a
-        sum of its own type, and a NaN or an infinity one that is not finite.
+        sum of its own type, a NaN or an infinity one that is not finite, and an integer of too many digits a large one.
         """
         if type(values) is not dict or not values.keys() <= self._names:
             return None
         try:
             total = sum(values.values())
-            if type(total) in _PLAIN and total - total == 0:
+            if type(total) is float:
+                if -_WHOLE <= total <= _WHOLE or (total - total == 0 and int not in map(type, values.values())):
+                    return orjson.dumps(values)
+            elif type(total) is int and max(values.values()) <= _WHOLE and min(values.values()) >= -_WHOLE:
                 return orjson.dumps(values)
-        except TypeError:  # no number, or an integer past 64 bits
+        except (TypeError, ValueError):  # no number, an integer past 64 bits, or no value at all
             return None
         return None
 
@@ -163,9 +168,20 @@ class EventWriter:
             else:
                 known = layout.check_label(name, "metric name")
             number = _number(name, value)
+            if known not in self._rounded and _is_rounded(value, number):
+                self._warn_rounded(known, value)
             numbers[known] = number if isfinite(number) else strictjson.special(number)
         self._names.update(numbers)
         return numbers, step, stage
+
+    def _warn_rounded(self, name: str, value: Any) -> None:
+        self._rounded.add(name)
+        warnings.warn(
+            f"the metric {name!r} is {value}, and a metric keeps integers past 2**53 as the nearest float, "
+            f"{float(value):.17g}; record what has to be exact as text in the summary",
+            RuntimeWarning,
+            stacklevel=5,
+        )
 
     def _tail(self, stage: str | None) -> bytes:
         tail = b',"stage":%b}}\n' % orjson.dumps(layout.check_label(stage or "", "stage"))
@@ -191,6 +207,14 @@ def _number(name: str, value: Any) -> float | int:
             raise WrongType(f"the value of {name!r} has shape {shape}; log takes single numbers") from None
         return _number(name, item) if type(item) is not type(value) else _wide(name, item)  # a long double is its own
     return _wide(name, value)
+
+
+def _is_rounded(value: Any, number: float) -> bool:
+    """Tell whether a value is an integer that is no float."""
+    if abs(number) <= _WHOLE:
+        return False
+    value = value.item() if hasattr(value, "item") else value
+    return isinstance(value, int) and float(number) != value
 
 
 def _wide(name: str, value: Any) -> float:
