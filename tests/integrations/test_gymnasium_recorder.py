@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 import ale_py
@@ -209,6 +211,45 @@ def test_a_frame_is_copied_unless_nobody_else_holds_it() -> None:
         assert np.array_equal(kept, frame)
     lone_view_of_held_bytes = (np.frombuffer(memory, np.uint8).reshape(4, 5, 3),)
     assert not np.shares_memory(pictures.keep(lone_view_of_held_bytes), lone_view_of_held_bytes[0])
+
+
+class Painter(gymnasium.Env[Any, Any]):
+    """Paints into the frame, or what that is a view of, that it gave before, which it knows only weakly."""
+
+    observation_space = gymnasium.spaces.Box(0, 1, (2,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+    render_mode = "rgb_array"
+
+    def __init__(self, form: str) -> None:
+        self._form = form
+        self._given: Callable[[], Any] = lambda: None
+        self._number = 0
+
+    def reset(self, **_options: Any) -> tuple[Any, dict[str, Any]]:
+        return np.zeros(2, np.float32), {}
+
+    def step(self, _action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        before = self._given()
+        if before is not None:
+            before[:] = 99
+        self._number += 1
+        return np.zeros(2, np.float32), 0.0, False, False, {}
+
+    def render(self) -> Any:
+        owner = np.full((20, 16, 3), self._number, np.uint8)
+        frame = owner if self._form == "frame" else owner.view()
+        self._given = weakref.ref(owner)
+        return frame
+
+
+@pytest.mark.parametrize("form", ["frame", "base"])
+def test_a_frame_that_somebody_knows_weakly_is_copied(store: playhead.Store, form: str) -> None:
+    with store.run("odd", "painter", environment=False) as run, Recorder(Painter(form), run) as env:
+        env.reset()
+        for _ in range(20):
+            env.step(0)
+    (episode,) = run.episodes
+    assert [int(frame.max()) for frame in episode["frame"].values] == list(range(20))
 
 
 def test_an_error_of_the_recording_moves_no_action_and_no_observation(store: playhead.Store) -> None:

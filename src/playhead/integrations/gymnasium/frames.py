@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from sys import getrefcount
 from typing import Any
+from weakref import getweakrefcount
 
 import gymnasium
 import numpy as np
@@ -135,7 +136,7 @@ _LONE_OBJECT = _count_object(memoryview(bytearray(1)))
 
 
 class Pictures:
-    """Takes rendered frames: as they are where nobody else holds their memory, else as copies.
+    """Takes rendered frames: as they are where nobody else holds their memory, not even weakly, else as copies.
 
     Args:
         env: What renders. The Atari environments give frames that own their memory, although NumPy does not know it.
@@ -156,10 +157,10 @@ class Pictures:
             WrongType: The environment gave no image.
             WrongShape: It is not like those before.
         """
-        is_alone = getrefcount(holder[0]) == _LONE
+        is_alone = getrefcount(holder[0]) == _LONE and not getweakrefcount(holder[0])
         frame: Any = holder[0]
         if type(frame) is np.ndarray and frame.dtype is self._dtype and frame.shape == self._shape:
-            if is_alone:
+            if is_alone and not getweakrefcount(holder[0].base):
                 base_count = getrefcount(holder[0].base)
                 if base_count == _LONE_BASE and type(holder[0].base) is memoryview:
                     if self._is_atari and getrefcount(holder[0].base.obj) == _LONE_OBJECT:
