@@ -30,7 +30,7 @@ LAYERS: list[set[str]] = [
     {"dataset", "replay"},
     {"home"},
     {"episode_index", "replay_index", "artifact"},
-    {"datasets", "replays", "artifacts", "traces"},
+    {"datasets", "replays", "run_seals", "artifacts", "traces"},
     {"holdings"},
     {"run"},
     {"recording", "runs"},

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
-from playhead import claims, episode_index, facts, filesystem, recovery
+from playhead import checksums, claims, episode_index, facts, filesystem, recovery
 from playhead.catalog import episodes as catalog_episodes
 from playhead.catalog import known_folders, standing
 from playhead.catalog import runs as catalog_runs
@@ -150,6 +150,7 @@ class _Comparison:
         for folder in layout.run_folders():
             try:
                 read = facts.read(layout, folder)
+                checksums.check_id(folder, read.id)
             except Damaged as trouble:
                 self._tell(f"a run could not be read: {trouble}")
                 seen.add(folder.path.name)  # its row stays

@@ -106,7 +106,7 @@ def new_episode(
         _learn(home, name, int(writer.path.name))
 
     place = LocalDatasetWriter(home.layout.dataset(name).path)
-    writer = place.new_episode(uid=uid, created_ts_ns=created_ts_ns, run_id=run_id, notify=ended)
+    writer = place.new_episode(uid=uid, created_ts_ns=created_ts_ns, run_id=run_id, dataset=name, notify=ended)
     _learn(home, name, int(writer.path.name))
     return writer
 

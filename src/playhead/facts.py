@@ -45,7 +45,7 @@ SUMMARY: Shape = {
     "best_metric_name": _TEXT,
     "best_metric_mode": typed.one_of("max", "min", None),
 }
-DELETED: Shape = {"deleted_at": _MOMENT, "reason": _TEXT}
+DELETED: Shape = {"deleted_at": _MOMENT, "reason": _TEXT, "id": _TEXT}
 ENVIRONMENT: Shape = {
     "hostname": _TEXT,
     "platform": _TEXT,
@@ -57,6 +57,7 @@ ENVIRONMENT: Shape = {
 EPISODE: Shape = {
     "uid": typed.maybe(typed.text),
     "run_id": _TEXT,
+    "dataset": _TEXT,
     "created_ts_ns": typed.maybe(typed.integer),
     "span_ns": typed.maybe(typed.integer),
     "duration_ns": typed.maybe(typed.integer),

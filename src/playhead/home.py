@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from playhead import disk, facts, strictjson
+from playhead import checksums, disk, facts, strictjson
 from playhead.backlog import Backlog
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.database import Database
@@ -55,8 +55,13 @@ class Home:
         Args:
             folder: The run's folder.
             values: False where tags, config and summary cannot have changed.
+
+        Raises:
+            Misplaced: `meta.json` is that of another run.
         """
-        return self.put(facts.read(self.layout, folder), values=values)
+        known = facts.read(self.layout, folder)
+        checksums.check_id(folder, known.id)
+        return self.put(known, values=values)
 
     def put(self, known: RunFacts, *, values: bool = True) -> RunRow:
         """Bring the catalogue up to date with what the JSON files of a run say."""

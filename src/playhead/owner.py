@@ -49,7 +49,7 @@ class Owner:
         """
         if said is None and not self.must_say:
             return False
-        if not any(_fits(said, fields) for fields in (self.fields, *self.also)):
+        if not any(fits(said, fields) for fields in (self.fields, *self.also)):
             raise Misplaced(path, f"a file of {spelled(self.fields)}", _found(said, self.fields), self.remedy)
         return True
 
@@ -70,7 +70,8 @@ def _found(said: object, due: Fields) -> str:
     return f"one of {spelled({name: said.get(name) for name in due})}" if isinstance(said, dict) else repr(said)[:200]
 
 
-def _fits(said: object, fields: Fields) -> bool:
+def fits(said: object, fields: Fields) -> bool:
+    """Return whether what a file says is what it must say; a name may be spelled in another form of Unicode."""
     if not isinstance(said, dict):
         return False
     return all(said.get(name) == value or _is_same_name(said.get(name), value) for name, value in fields.items())

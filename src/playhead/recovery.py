@@ -67,7 +67,7 @@ def _end_unclaimed(home: Home, run_id: str, run_dir: str) -> bool:
         end(home, run_dir, "failed", PROCESS_NOT_FOUND, last_sign)
         _recover_traces(home, run_id)
         home.write_summary(folder, home.best_of(key))
-        checksums.note_all(folder)
+        checksums.note_all(folder, _seals(home, run_id))
     return True
 
 
@@ -129,7 +129,16 @@ def settle(home: Home, claim: Claim) -> None:
     if claim.part == EDITING:
         checksums.follow(folder, folder.meta, folder.summary)
     else:
-        checksums.note_part(folder, claim.part)
+        checksums.note_part(folder, claim.part, _seals(home, claim.run_id))
+
+
+def _seals(home: Home, run_id: str) -> checksums.Seals:
+    """Return what the sealed files of a run are, in other lanes."""
+    if not home.layout.replay.reels_of(run_id) and not home.layout.traces(run_id).files():
+        return {}
+    from playhead import run_seals  # loaded where there are some: it needs NumPy
+
+    return run_seals.of_run(home.layout, run_id)
 
 
 def _is_claimed_alive(home: Home, run_id: str) -> bool:
@@ -292,6 +301,7 @@ def _add(
     problems: list[Damaged],
 ) -> None:
     known = facts.read(home.layout, folder, problems)
+    checksums.check_id(folder, known.id)
     if known.id in seen:
         raise Damaged(folder.meta, "an id of its own", f"{known.id}, which {seen[known.id].path} has too")
     seen[known.id] = folder

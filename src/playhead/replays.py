@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from playhead import disk, layout, strictjson, tape
+from playhead import disk, layout, run_seals, strictjson, tape
 from playhead.catalog import replay as catalog_replay
 from playhead.catalog.replay import VIEW_COLUMNS, EpisodeRow
 from playhead.errors import BadSlice, Damaged, NotFound, StoreLocked, WrongType
@@ -232,6 +232,7 @@ def seal_all(home: Home) -> tuple[list[str], list[Damaged]]:
             if mine:
                 try:
                     sealing.seal(files)
+                    run_seals.note_reel(home, reel_id)
                     done.append(reel_id)
                 except Damaged as problem:
                     problems.append(problem)

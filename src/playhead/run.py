@@ -380,7 +380,7 @@ class Run:
         if not self.is_deleted:
             marker = {"deleted_at": clock.now(), "reason": strictjson.plain(reason), "original_status": self.status}
             with self._editing():
-                facts.write(self._folder.deleted, marker)
+                facts.write(self._folder.deleted, marker | {"id": self.id})
 
     def restore(self) -> None:
         """Take the run out of the recycle bin."""

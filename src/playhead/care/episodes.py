@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 from playhead import disk, episode_index, facts, strictjson, tape
-from playhead.care import journals
+from playhead.care import datasets, journals
 from playhead.care.finding import DAMAGE, NOTE, QUARANTINE, REBUILD, WARNING, Finding, Thing, of_damage
 from playhead.care.ground import Ground
 from playhead.check import belonging, verify_episode
 from playhead.check.belonging import Said
-from playhead.dataset import LocalDataset
-from playhead.episode import Unfinished, lanes
+from playhead.episode import Unfinished, lanes, sealing
 from playhead.episode.seals import Seals
 from playhead.errors import Damaged
 from playhead.layout import EpisodeFolder
 from playhead.owner import Fields, Owner
-from playhead.wording import counted
 
 LANE = "episodes"
 _PARQUET = b"PAR1"
@@ -31,7 +28,7 @@ def things(ground: Ground) -> Iterator[Thing]:
     """Tell of every episode, and of the edits of every dataset."""
     for name in ground.layout.datasets():
         folder = ground.layout.dataset(name)
-        yield Thing(LANE, name, partial(_dataset, ground, name))
+        yield Thing(LANE, name, partial(datasets.check, ground, name))
         for number in folder.numbers():
             yield Thing(LANE, f"{name}/{number:012}", partial(check, ground, name, number))
 
@@ -49,6 +46,11 @@ def check(ground: Ground, name: str, number: int, full: bool) -> Iterator[Findin
         yield Finding(WARNING, LANE, folder.path, "a finished episode", "one that was cut short", recover)
     if folder.tape.is_dir():
         yield from journals.look(LANE, folder.tape, recover, full=full)
+        try:
+            sealing.check_tape(folder, facts.load(folder.meta))
+        except Damaged as error:
+            yield of_damage(LANE, error)
+            return
     yield from _deeply(ground, folder) if full else _quickly(ground, folder)
     if ground.catalogue is not None and _is_static_right(folder):  # the catalogue must not learn what is another's
         yield from _against_catalogue(ground, name, number) if full else _against_uid(ground, name, number)
@@ -108,12 +110,8 @@ def _quickly(ground: Ground, folder: EpisodeFolder) -> Iterator[Finding]:
 
 def _missing(ground: Ground, path: Path) -> Finding:
     """Make a finding of a file that was sealed and is gone."""
-    expected = "the file that was sealed here"
-    aside = next(ground.layout.quarantine.glob(f"*/{glob.escape(ground.layout.relative(path))}"), None)
-    if aside is not None:
-        return Finding(NOTE, LANE, path, expected, f"that it was moved aside by a repair, to {aside}")
-    mend = "Restore it from a copy. If you removed it yourself, remove its entry from 'sealed' in meta.json"
-    return Finding(DAMAGE, LANE, path, expected, "no file", mend)
+    remedy = "Restore it from a copy. If you removed it yourself, remove its entry from 'sealed' in meta.json"
+    return ground.missing(LANE, Damaged(path, "the file that was sealed here", "no file", remedy))
 
 
 def _end_of(path: Path) -> bytes | None:
@@ -170,25 +168,3 @@ def _is_static_right(folder: EpisodeFolder) -> bool:
     except (Damaged, OSError):
         return False
     return True
-
-
-def _dataset(ground: Ground, name: str, full: bool) -> Iterator[Finding]:
-    """Look at what is said of all episodes of a dataset together."""
-    folder = ground.layout.dataset(name)
-    older = sum(_is_unsaid(folder.episode(number)) for number in folder.numbers())
-    if older:
-        expected = "files that say whose they are"
-        yield Finding(NOTE, LANE, folder.path, expected, f"{counted(older, 'episode')} {belonging.UNSAID}")
-    if full and folder.path.is_dir():
-        try:
-            _ = LocalDataset(folder.path).edited.dropped
-        except Damaged as error:
-            yield of_damage(LANE, error, "Mend the line by hand; until then, no edit of this dataset counts")
-
-
-def _is_unsaid(folder: EpisodeFolder) -> bool:
-    """Return whether an episode is whole and has no note of what was sealed, as earlier versions left it."""
-    try:
-        return not folder.is_unfinished() and not Seals.among(facts.load(folder.meta)).files
-    except (Damaged, OSError):
-        return False  # found with the episode itself

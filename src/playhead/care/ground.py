@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -93,6 +94,14 @@ class Ground:
     def is_claimed(self, run_id: str) -> bool:
         """Tell whether a run is being recorded or edited, or waits for what the next open does about a crash."""
         return bool(claims.of_run(self.layout, run_id))
+
+    def missing(self, lane: str, error: Damaged) -> Finding:
+        """Make a finding of a file that was sealed and is gone; of one that a repair moved aside, a note."""
+        path = Path(error.path)
+        aside = next(self.layout.quarantine.glob(f"*/{glob.escape(self.layout.relative(path))}"), None)
+        if aside is None:
+            return of_damage(lane, error)
+        return Finding(NOTE, lane, path, error.expected, f"that it was moved aside by a repair, to {aside}")
 
     def scratch(self) -> tuple[Home, Catalogue]:
         """Give an empty catalogue of this store: to put things in, and to compare with."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from playhead import claims, clock, replays
+from playhead import claims, clock, replays, run_seals
 from playhead.catalog import upkeep
 from playhead.errors import Damaged
 from playhead.home import Home
@@ -59,7 +59,8 @@ def _recompress(home: Home, level: int, older_than: float, watch: Progress | Non
     reels = [reel_id for reel_id in home.layout.replay.reels() if _is_due(home, reel_id, older_than)]
     for reel_id in (watch or iter)(reels):
         try:
-            saved = recompress(home.layout.replay.reel(reel_id), level)
+            with run_seals.changing(home, reel_id) as forget:
+                saved = recompress(home.layout.replay.reel(reel_id), level, forget)
         except Damaged as problem:
             done.problems.append(problem)
             continue

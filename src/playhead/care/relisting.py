@@ -11,9 +11,9 @@ import hashlib
 import re
 from typing import Any
 
-from playhead import clock, strictjson, typed
+from playhead import clock, owner, strictjson, typed
 from playhead.care.ground import Ground
-from playhead.errors import Damaged
+from playhead.errors import Damaged, Misplaced
 from playhead.lanes.files.documents import content_of
 from playhead.lanes.files.manifest import Manifest
 from playhead.lanes.files.versions import DELETED, LATEST, Metadata, VersionEntry, Versions
@@ -37,6 +37,10 @@ def relist(layout: Layout, folder: ArtifactFolder) -> Versions:
     for number in folder.numbers():
         place = folder.version(number)
         about = Metadata.load(place, None)
+        if about.version != number:
+            raise Misplaced(
+                place.metadata, f"that of version {number}", f"that of version {about.version}", owner.REMEDY
+            )
         Manifest.load(place, about.manifest_digest)
         status = DELETED if place.deleted.exists() else about.status
         sizes = about.size_bytes, about.num_files

@@ -7,6 +7,7 @@ from where it came and why. A crash in between leaves it in one of the two place
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import os
 from collections.abc import Iterable, Iterator
@@ -25,8 +26,8 @@ from playhead.errors import Damaged, PlayheadError, StoreLocked
 from playhead.lanes.files import sharing
 from playhead.lanes.files.manifest import Manifest
 from playhead.lanes.files.pool import Pool, is_whole
-from playhead.lanes.files.versions import Metadata
-from playhead.layout import TABLES, ArtifactFolder, Layout, ReelFiles, RunFolder, TableFolder
+from playhead.lanes.files.versions import Metadata, Versions
+from playhead.layout import ARTIFACTS, TABLES, ArtifactFolder, Layout, ReelFiles, RunFolder, TableFolder
 
 _NOTE = "note.jsonl"
 _HIDDEN_FRAMES = ".frames.parquet"
@@ -212,15 +213,22 @@ class Repair:
         return "written anew from metadata.db"
 
     def _sign(self, finding: Finding) -> str:
-        """Let a trace or a table say the name that somebody gave it."""
-        if self.layout.relative(finding.path).split("/")[0] == TABLES:
+        """Let a trace, a table or an artifact say the name that somebody gave it."""
+        lane = self.layout.relative(finding.path).split("/")[0]
+        if lane == ARTIFACTS:
+            artifact = ArtifactFolder(finding.path.parent)
+            with disk.locked(artifact.lock, make=True):
+                versions = dataclasses.replace(Versions.load(artifact), type=artifact.type, name=artifact.name)
+                disk.replace(artifact.versions, versions.encode())
+        elif lane == TABLES:
             from playhead.table import writing
 
             writing.sign_again(finding.path)
         else:
-            from playhead import traces
+            from playhead import run_seals, traces
 
-            traces.sign_again(finding.path)
+            with run_seals.renaming(self.layout, finding.path):
+                traces.sign_again(finding.path)
         return "it says its new name"
 
     # -- artifacts ----------------------------------------------------------------------------------------------------

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
-from playhead import checksums, claims, facts, recovery
+from playhead import checksums, claims, facts, owner, recovery
 from playhead.care.finding import DAMAGE, NOTE, QUARANTINE, REBUILD, RUN_FACTS, WARNING, Finding, Thing, of_damage
 from playhead.care.ground import Ground
 from playhead.catalog import runs as catalog_runs
@@ -67,15 +70,34 @@ def _look(ground: Ground, folder: RunFolder, full: bool) -> Iterator[Finding]:
         yield of_damage(LANE, error, ground.command("repair"), RUN_FACTS)
         return
     if known.id != folder.path.name:
-        expected = f"the id {folder.path.name}, as its folder says"
-        yield Finding(DAMAGE, LANE, folder.meta, expected, repr(known.id), ground.command("repair"), RUN_FACTS)
+        yield _of_another(ground, folder, known.id)
         return
     yield from _in_events(folder)
-    changed = list(_against_checksums(folder)) if full else []
+    changed = [*_deleted(folder), *_against_checksums(ground, folder, full)]
     yield from changed
     if ground.catalogue is not None:
         # Where a text is not what was written, the catalogue is right and the file is not: it is not to be made anew.
         yield from _against_catalogue(ground, folder, known, full and not changed)
+
+
+def _of_another(ground: Ground, folder: RunFolder, run_id: str) -> Finding:
+    """Make a finding of a folder that says that it is another run; only if `meta.json` alone does, it can be made."""
+    expected = f"the id {folder.path.name}, as its folder says"
+    try:
+        checksums.check_id(folder, run_id)
+    except Misplaced:
+        return Finding(DAMAGE, LANE, folder.meta, expected, repr(run_id), ground.command("repair"), RUN_FACTS)
+    except Damaged as error:
+        return of_damage(LANE, error)
+    found = f"{run_id!r}, and the files beside it say no other: the whole folder was renamed, copied or swapped"
+    return Finding(DAMAGE, LANE, folder.path, expected, found, f"Give it the name {run_id} again, or remove the copy")
+
+
+def _deleted(folder: RunFolder) -> Iterator[Finding]:
+    said = facts.load(folder.deleted).get("id", folder.path.name)
+    if said != folder.path.name:
+        expected, found = f"when and why {folder.path.name} was deleted", f"that of {said}"
+        yield Finding(WARNING, LANE, folder.deleted, expected, found, owner.REMEDY)
 
 
 def _in_texts(ground: Ground, folder: RunFolder) -> Iterator[Finding]:
@@ -102,11 +124,31 @@ def _in_events(folder: RunFolder) -> Iterator[Finding]:
             yield Finding(WARNING, LANE, path, "a newline at its end", found, "Look at its last line: mend or cut it")
 
 
-def _against_checksums(folder: RunFolder) -> Iterator[Finding]:
+def _against_checksums(ground: Ground, folder: RunFolder, full: bool) -> Iterator[Finding]:
+    if not full:
+        return
     try:
         yield from (of_damage(LANE, problem) for problem in checksums.problems(folder))
+        if checksums.sealed(folder):
+            from playhead import run_seals  # loaded where there are reels or traces: it needs NumPy
+
+            for problem in run_seals.problems(ground.layout, folder):
+                lane = ground.layout.relative(Path(problem.path)).split("/")[0]
+                yield ground.missing(lane, problem) if not os.path.exists(problem.path) else of_damage(lane, problem)
     except Damaged as error:
         yield of_damage(LANE, error)
+    yield from _in_media(folder)
+
+
+def _in_media(folder: RunFolder) -> Iterator[Finding]:
+    """Compare images with the digests in the events that name them; those of earlier versions have none."""
+    for part in folder.parts():
+        for name, digest in events.digests_of_images(folder.events(part)):
+            with contextlib.suppress(Damaged, FileNotFoundError):  # found with the rows of the catalogue
+                path = folder.path / inside(name, folder.path)
+                if (found := checksums.digest_of(path)) != digest:
+                    expected = f"the image that was logged, with SHA-256 {digest[:12]}…"
+                    yield Finding(DAMAGE, LANE, path, expected, f"another, with {found[:12]}…", owner.REMEDY)
 
 
 def _against_catalogue(ground: Ground, folder: RunFolder, known: RunFacts, full: bool) -> Iterator[Finding]:

@@ -85,6 +85,7 @@ class EditedDataset(Dataset):
         self._folder = DatasetFolder(as_path(folder))
         self._items: dict[str, dict[str, Any]] = {}
         self._dropped: set[str] = set()
+        self._named: set[str] = set()
         self._read(self._folder.edits)
         self._kept: list[int] | None = None
 
@@ -104,8 +105,10 @@ class EditedDataset(Dataset):
     def _apply(self, record: Any) -> None:
         match record:
             case {"op": "set_static", "v": 1, "ep": str(uid), "data": dict(data)}:
+                self._named.add(uid)
                 self._items.setdefault(uid, {}).update(strictjson.restore(data))
             case {"op": "drop", "v": 1, "ep": str(uid)}:
+                self._named.add(uid)
                 self._dropped.add(uid)
             case {"op": "undrop", "v": 1, "ep": str(uid)}:
                 self._dropped.discard(uid)
@@ -139,6 +142,12 @@ class EditedDataset(Dataset):
     def source(self) -> Dataset:
         """The recordings, without edits."""
         return self._source
+
+    @property
+    def edited_uids(self) -> frozenset[str]:
+        """The uids of the episodes that edits are about, whether they are there or not."""
+        self._positions()
+        return frozenset(self._named)
 
     @property
     def dropped(self) -> frozenset[str]:

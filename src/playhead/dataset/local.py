@@ -100,6 +100,7 @@ class LocalDatasetWriter(DatasetWriter):
         uid: str | None = None,
         created_ts_ns: int | None = None,
         run_id: str | None = None,
+        dataset: str | None = None,
         notify: Callable[[DiskEpisodeWriter, str], None] | None = None,
     ) -> DiskEpisodeWriter:
         """Begin an episode.
@@ -108,6 +109,7 @@ class LocalDatasetWriter(DatasetWriter):
             uid: Its identity; without it, a new one.
             created_ts_ns: When it began, for recordings that come from elsewhere.
             run_id: The run that records it.
+            dataset: The name of the dataset in its store.
             notify: Called with the writer and `finished`, `unfinished` or `aborted` at its end.
         """
         while True:
@@ -126,6 +128,7 @@ class LocalDatasetWriter(DatasetWriter):
                     uid=uid,
                     created_ts_ns=created_ts_ns,
                     run_id=run_id,
+                    dataset=dataset,
                     notify=at_end,
                 )
             except Exists:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from playhead import disk, facts, filesystem, strictjson, tape
+from playhead import disk, facts, filesystem, owner, strictjson, tape
 from playhead.episode import lanes
 from playhead.episode.reader import DiskEpisode
 from playhead.episode.seals import Seals
-from playhead.errors import Damaged, PlayheadError
+from playhead.errors import Damaged, Misplaced, PlayheadError
 from playhead.layout import EpisodeFolder
 from playhead.tape import Declaration, Sealed, Sealer
 
@@ -54,9 +55,11 @@ def recover(folder: EpisodeFolder, *, salvage: bool) -> None:
     a power cut may have left the tape in part.
 
     Raises:
-        Damaged: What was recorded cannot be read.
+        Damaged: What was recorded cannot be read; `Misplaced` if it is another episode.
     """
-    seals = Seals.among(identity(folder))
+    meta = identity(folder)
+    check_tape(folder, meta)
+    seals = Seals.among(meta)
     is_made = seals.files and all(seals.is_as_noted(folder, name) for name in seals.files)
     if is_made and tape.records(folder.tape) <= seals.records:
         sync_contents(folder)
@@ -80,6 +83,17 @@ def identity(folder: EpisodeFolder) -> dict[str, Any]:
         if not found:
             raise
     return found or tape.identity(folder.tape)
+
+
+def check_tape(folder: EpisodeFolder, meta: Mapping[str, Any]) -> None:
+    """See that the tape of an episode is of the episode that its `meta.json` says.
+
+    Raises:
+        Misplaced: It is of another.
+    """
+    said, uid = tape.identity(folder.tape).get("uid"), meta.get("uid")
+    if None not in (said, uid) and said != uid:
+        raise Misplaced(folder.tape, f"the tape of the episode {uid}", f"that of {said}", owner.REMEDY)
 
 
 def sync_contents(folder: EpisodeFolder) -> None:

@@ -41,6 +41,7 @@ class DiskEpisodeWriter(EpisodeWriter):
         uid: The identity of the recording; without it, a new one.
         created_ts_ns: When it began, for recordings that come from elsewhere.
         run_id: The run that records it.
+        dataset: The name of its dataset in a store, so that an episode that was moved by hand is known.
         notify: Called with `finished`, `unfinished` or `aborted` once the folder says so.
         sync: Wait for the medium. Without it, the episode survives a kill of the process from its end on, and a power
             cut only after the caller has synced it, as `LocalDatasetWriter.sync` and `dataset.sync` do for many.
@@ -57,6 +58,7 @@ class DiskEpisodeWriter(EpisodeWriter):
         uid: str | None = None,
         created_ts_ns: int | None = None,
         run_id: str | None = None,
+        dataset: str | None = None,
         notify: Callable[[str], None] | None = None,
         sync: bool = True,
     ) -> None:
@@ -77,6 +79,8 @@ class DiskEpisodeWriter(EpisodeWriter):
         }
         if run_id is not None:
             meta["run_id"] = layout.check_run_id(run_id)
+        if dataset is not None:
+            meta["dataset"] = dataset
         lanes.prepare()
         self._make_folder(meta)
         self._tape = Tape(

@@ -198,6 +198,12 @@ class ArtifactFolder:
         """Which versions there are, and which words name them."""
         return self.path / _VERSIONS
 
+    def is_beside(self, type: str, name: str) -> bool:
+        """Return whether the store has an artifact of this type and name; of names that none can have, it may."""
+        if "/" in type or "/" in name or "\0" in type + name:
+            return True
+        return ArtifactFolder(self.path.parent.parent / type / name).versions.exists()
+
     def version(self, number: int) -> VersionFolder:
         """Name the folder of a version."""
         return VersionFolder(self.path / f"v{number}")

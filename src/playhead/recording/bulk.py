@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from playhead import clock
 from playhead.catalog.runs import RunRow
+from playhead.checksums import Seals
 from playhead.errors import Closed, Damaged, Exists
 from playhead.home import Home
 
@@ -107,6 +108,15 @@ class Bulk:
                 each.callback(reel.close)
             for trace in self._traces.values():
                 each.callback(trace.close)
+
+    def seals(self) -> Seals:
+        """Return what the files are that were sealed here."""
+        if not self._reels and not self._traces:
+            return {}
+        from playhead import run_seals
+
+        reels = {reel.id for reel, _ in self._reels}
+        return run_seals.of(self._home.layout, self._row.id, reels, list(self._traces))
 
     def let_go(self) -> None:
         """Close what reads on in the journals for the catalogue."""

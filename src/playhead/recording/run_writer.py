@@ -15,7 +15,7 @@ from playhead.claims import Claim
 from playhead.errors import Closed, Forked, PlayheadError, StoreLocked, WrongType
 from playhead.home import Home
 from playhead.lanes import media
-from playhead.lanes.scalars.events import IMAGE, EventWriter, integer_step
+from playhead.lanes.scalars.events import DIGEST, IMAGE, EventWriter, integer_step
 from playhead.lanes.scalars.index import EventIndex
 from playhead.recording import unfinished
 from playhead.recording.bulk import Bulk
@@ -153,11 +153,12 @@ class RunWriter(Run):
         self._check()
         key = layout.check_label(key, "image key")
         path = media.save_image(self._folder.media, key, image)
+        digest = checksums.digest_of(path)
         with self._lock:
             self._check()
             step = self._events.step if step is None else integer_step(step)
             data = {"key": key, "path": f"{self._folder.media.name}/{path.name}", "step": step, "caption": caption}
-            self._events.other(IMAGE, data)
+            self._events.other(IMAGE, data | {DIGEST: digest})
 
     def set_primary_metric(self, name: str, mode: str = "max") -> None:
         """Say by which metric the run is judged: its best value is kept, of all that were and will be logged.
@@ -446,7 +447,7 @@ class RunWriter(Run):
                 self._let_go(status, reason)
             raise
         self._let_go(status, reason)
-        checksums.note_part(self._folder, self._claim.part)
+        checksums.note_part(self._folder, self._claim.part, self._bulk.seals())
         if self._home.backlog.trouble is None:
             self._home.release(self._claim)
         else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,13 @@ LEVEL = "level"  # what a file says of how it was compressed since it was sealed
 _OF_A_FILE = ("rest", LEVEL, owner.FIELD)  # what two files with the same rows may say differently
 
 
-def recompress(files: ReelFiles, level: int) -> int | None:
+def recompress(files: ReelFiles, level: int, before: Callable[[], object] = lambda: None) -> int | None:
     """Compress a reel with another level of Zstandard; values, and what HDF5 says of them, stay as they are.
 
     Args:
         files: The reel; all of it is sealed.
         level: 1 to 19.
+        before: Called before the first new file takes its place.
 
     Returns:
         The bytes that were saved; None where there was nothing to do, or somebody records.
@@ -47,9 +48,9 @@ def recompress(files: ReelFiles, level: int) -> int | None:
         except (FileNotFoundError, Foreign):
             return None
         if "parts" not in view.head:
-            return _replaced(files, [files.file], level, None)
+            return _replaced(files, [files.file], level, None, before)
         count = len(view.head["parts"])
-        return _replaced(files, [files.part(number) for number in range(count)], level, count)
+        return _replaced(files, [files.part(number) for number in range(count)], level, count, before)
 
 
 @contextlib.contextmanager
@@ -70,7 +71,9 @@ def _held(files: ReelFiles) -> Iterator[bool]:
         lock.close()
 
 
-def _replaced(files: ReelFiles, paths: list[Path], level: int, parts: int | None) -> int | None:
+def _replaced(
+    files: ReelFiles, paths: list[Path], level: int, parts: int | None, before: Callable[[], object]
+) -> int | None:
     due = [path for path in paths if SealedFile(path).head.get(LEVEL, 0) < level and _has_anything(path)]
     if not due:
         return None
@@ -80,7 +83,8 @@ def _replaced(files: ReelFiles, paths: list[Path], level: int, parts: int | None
             made[path] = disk.temporary_beside(path)
             _write_anew(path, made[path], level, files)
             _compare(path, made[path])
-        before = sum(os.stat(path).st_size for path in due)
+        size = sum(os.stat(path).st_size for path in due)
+        before()
         if parts is not None:
             sealing.write_view(files, parts, also=[SealedFile(path).crc for path in made.values()])
         for path, new in made.items():
@@ -93,7 +97,7 @@ def _replaced(files: ReelFiles, paths: list[Path], level: int, parts: int | None
     if parts is not None:
         sealing.write_view(files, parts)
         disk.sync_folder(files.folder)
-    return before - sum(os.stat(path).st_size for path in due)
+    return size - sum(os.stat(path).st_size for path in due)
 
 
 def _has_anything(path: Path) -> bool:

@@ -10,6 +10,7 @@ is damaged elsewhere in the file does not concern it. Other programs never look 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import os
 import struct
@@ -355,6 +356,12 @@ class SealedFile:
             return _unpacked(codec.expand_all(frame, _MOST_HEAD))
         except (codec.Malformed, struct.error, KeyError, TypeError, ValueError) as error:
             raise Damaged(self.path, "a list of chunks at its end", str(error)) from error
+
+    def digest(self) -> str:
+        """Return the SHA-256 of what the file says of itself, which has the checksum of every byte."""
+        with self._opened() as fd:
+            data = os.pread(fd, os.fstat(fd).st_size - self._end, self._end)
+        return hashlib.sha256(data).hexdigest()
 
     def pieces(self, path: str, start: int, stop: int, base: int = 0) -> Iterator[Piece]:
         """Walk over the chunks that hold rows of a dataset.

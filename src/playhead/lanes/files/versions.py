@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from playhead import facts, strictjson, typed
-from playhead.errors import Damaged
+from playhead import facts, owner, strictjson, typed
+from playhead.errors import Damaged, Misplaced
 from playhead.lanes.files.documents import RESTORE, content_of, decoded, sealed, unsealed
 from playhead.layout import ArtifactFolder, VersionFolder
 
@@ -107,6 +107,10 @@ class Versions:
         """Find a version."""
         return next((entry for entry in self.entries if entry.version == number), None)
 
+    def is_of(self, folder: ArtifactFolder) -> bool:
+        """Return whether it is the list of the artifact that a folder is named after; it may be renamed by hand."""
+        return owner.fits({"type": self.type, "name": self.name}, {"type": folder.type, "name": folder.name})
+
     @property
     def highest(self) -> int:
         """The highest number that a version ever had; 0 for none."""
@@ -146,15 +150,17 @@ class Versions:
         """Read which versions there are; none, where there is no file.
 
         Raises:
-            Damaged: It is not what was written.
+            Damaged: It is not what was written; `Misplaced` if it is that of another artifact, which is there too.
         """
         try:
-            content = unsealed(folder.versions, facts.load(folder.versions, required=True))
+            written = facts.load(folder.versions, required=True)
+            is_ours = "digest" in written
+            content = unsealed(folder.versions, written)
         except FileNotFoundError:
             return cls(folder.name, folder.type)
         try:
             entries = typed.several(lambda entry: VersionEntry(**_checked(_OF_ENTRY, entry)))(content.get("versions"))
-            return cls(
+            found = cls(
                 typed.text(content["artifact_name"]),
                 typed.text(content["artifact_type"]),
                 tuple(entries),
@@ -165,6 +171,10 @@ class Versions:
             )
         except (KeyError, TypeError) as error:
             raise Damaged(folder.versions, "a list of versions", f"an error: {error!r}", RESTORE) from error
+        if is_ours and not found.is_of(folder) and folder.is_beside(found.type, found.name):
+            due, said = (f"the list of {one.type}/{one.name}" for one in (folder, found))
+            raise Misplaced(folder.versions, due, said, owner.REMEDY)
+        return found
 
 
 _OF_ENTRY: Checks = {

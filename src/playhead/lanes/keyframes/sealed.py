@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import struct
 from collections.abc import Iterable, Sequence
@@ -251,6 +252,11 @@ class Sealed:
         data = self._block(number)
         view = frames.look(data, blocks.MOST_BYTES)
         return PackedInputs(view, self._cuts[number], self._forms, is_bare=view.obj is data)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the end of the file: it has the hash of the index, which has that of all else."""
+        size = os.fstat(self._fd).st_size
+        return hashlib.sha256(os.pread(self._fd, _FOOT.size, size - _FOOT.size)).hexdigest()
 
     def all_blocks(self) -> Iterable[Block]:
         """Read all blocks, in order."""

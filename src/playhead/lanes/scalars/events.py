@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import repeat
 from math import isfinite
 from operator import lt
@@ -22,6 +22,7 @@ from playhead.errors import WrongType
 
 METRICS = "metrics"
 IMAGE = "image"
+DIGEST = "sha256"  # of the file of an image
 
 # Keys of a metrics event that are not metrics.
 STEP, STAGE, TIME = "global_step", "stage", "time"
@@ -30,6 +31,7 @@ _FAR = 2**63
 _WHOLE = 2.0**53  # up to here every integer is a float
 _METRICS_DATA = b',"type":"metrics","data":'
 _BEGIN = b'{"ts":'
+_IMAGE_LINE = b'"type":"image"'
 _BLOCK = 1 << 22  # bytes of a long line that are read at once
 LONGEST = 64 << 20  # bytes of a line: a longer one is not written, and not held in memory to be read
 
@@ -387,6 +389,21 @@ def _stamp(line: bytes, content: dict[str, Any]) -> int | None:
 def _repeats(time: object, stamp: int) -> bool:
     """Tell the time that Runicorn repeats within an event from a metric that is called `time`."""
     return isinstance(time, float) and abs(time * clock.SECOND - stamp) < 1_000_000
+
+
+def digests_of_images(path: Path) -> Iterator[tuple[str, str]]:
+    """Walk over the images of an event file that have a digest: the path of each in the run, and that digest."""
+    offset = 0
+    while (found := read(path, offset, _BLOCK)).size:
+        offset += found.size
+        for line in found.data.split(b"\n") if _IMAGE_LINE in found.data else ():
+            data = (
+                content.get("data")
+                if _IMAGE_LINE in line and isinstance(content := _decoded_line(line), dict)
+                else None
+            )
+            if isinstance(data, dict) and isinstance(data.get("path"), str) and isinstance(data.get(DIGEST), str):
+                yield data["path"], data[DIGEST]
 
 
 def torn_bytes(path: Path) -> int:
