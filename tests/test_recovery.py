@@ -12,7 +12,6 @@ import pytest
 
 import playhead
 from playhead import claims
-from playhead.errors import Damaged
 from playhead.layout import Layout
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -211,19 +212,38 @@ def log(home: Home, folder: RunFolder, run_id: str, draft: Artifact, **options: 
     """Save a version that a run made, and note it in the run's folder."""
     parents = [f"{entry.get('type')}/{entry['name']}:v{entry.get('version')}" for entry in index.used_by(folder)]
     version = saving.save(home, draft, run_id=run_id, parents=parents, **options)
-    entry = {
+    entry = _described(version, len(draft.references))
+    with disk.locked(folder.path):
+        facts.write(folder.artifacts_created, sealed({"artifacts": [*index.made_by(folder), entry]}))
+    draft.saved = version
+    return version
+
+
+def complete_made(home: Home, folder: RunFolder, run_id: str) -> None:
+    """Note in the folder of a run that died the versions that it had made and not noted yet."""
+    made = [use for use in index.makers(home) if use.run_id == run_id]
+    with disk.locked(folder.path):
+        noted = index.made_by(folder)
+        known = {(entry.get("type"), entry["name"], entry.get("version")) for entry in noted}
+        for use in made:
+            if (use.type, use.name, use.version) not in known:
+                with contextlib.suppress(NotFound):  # purged since
+                    version = Artifacts(home)[f"{use.type}/{use.name}:v{use.version}"]
+                    noted.append(_described(version, version.facts.num_references))
+        if len(noted) > len(known):
+            facts.write(folder.artifacts_created, sealed({"artifacts": noted}))
+
+
+def _described(version: ArtifactVersion, references: int) -> dict[str, Any]:
+    return {
         "name": version.name,
         "type": version.type,
         "version": version.version,
         "created_at": version.created_at,
         "size_bytes": version.size,
         "num_files": version.num_files,
-        "num_references": len(draft.references),
+        "num_references": references,
     }
-    with disk.locked(folder.path):
-        facts.write(folder.artifacts_created, sealed({"artifacts": [*index.made_by(folder), entry]}))
-    draft.saved = version
-    return version
 
 
 def usable(home: Home, ref: str) -> ArtifactVersion:

@@ -66,6 +66,7 @@ def _end_unclaimed(home: Home, run_id: str, run_dir: str) -> bool:
         last_sign = _last_indexed(home, key) or _last_moment(folder, 1, os.stat(folder.meta).st_mtime)
         end(home, run_dir, "failed", PROCESS_NOT_FOUND, last_sign)
         _recover_traces(home, run_id)
+        _complete_lists(home, folder, run_id)
         home.write_summary(folder, home.best_of(key))
         checksums.note_all(folder, _seals(home, run_id))
     return True
@@ -125,6 +126,7 @@ def settle(home: Home, claim: Claim) -> None:
         last_sign = indexed if indexed and claim.is_copied() else max(indexed, written)
         end(home, claim.run_dir, "failed", reason, last_sign)
     _recover_traces(home, claim.run_id)
+    _complete_lists(home, folder, claim.run_id)
     home.write_summary(folder, home.best_of(key))
     if claim.part == EDITING:
         checksums.follow(folder, folder.meta, folder.summary)
@@ -183,6 +185,13 @@ def index_uses(home: Home, key: int, folder: RunFolder) -> None:
         from playhead.artifact import index  # loaded where artifacts were used
 
         index.put_uses(home, key, folder)
+
+
+def _complete_lists(home: Home, folder: RunFolder, run_id: str) -> None:
+    if home.layout.artifacts.path.is_dir():
+        from playhead import artifacts  # loaded where there are some
+
+        _warned(artifacts.complete_made, home, folder, run_id)
 
 
 def _recover_traces(home: Home, run_id: str) -> None:

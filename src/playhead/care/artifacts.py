@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from playhead.artifact import index
-from playhead.care.finding import BLOB, DAMAGE, FILES, NOTE, REBUILD, SIGN, VERSIONS, WARNING, Finding, Thing, of_damage
+from playhead.care.finding import BLOB, DAMAGE, FILES, NOTE, REBUILD, VERSIONS, WARNING, Finding, Thing, of_damage
 from playhead.care.ground import Ground
 from playhead.errors import Damaged
 from playhead.lanes.files import sharing
@@ -97,10 +97,8 @@ def check(ground: Ground, contents: _Contents, artifact: ArtifactFolder, full: b
         yield of_damage(LANE, error, repair, VERSIONS)
         versions, is_sound = Versions(artifact.name, artifact.type), False
     if versions.entries and not versions.is_of(artifact):
-        found = f"{versions.type}/{versions.name}: it was renamed by hand"
-        yield Finding(
-            NOTE, LANE, artifact.versions, f"the list of {artifact.type}/{artifact.name}", found, repair, SIGN
-        )
+        expected, found = f"{artifact.type}/{artifact.name}", f"{versions.type}/{versions.name}: it was renamed by hand"
+        yield Finding(WARNING, LANE, artifact.versions, f"the list of {expected}", found, "Give it its own name again")
     for number in artifact.numbers():
         entry = versions.get(number)
         if versions.entries and entry is None:

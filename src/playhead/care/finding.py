@@ -15,6 +15,7 @@ QUARANTINE = "quarantine"  # move the file or folder aside
 REBUILD = "rebuild"  # make the catalogue anew
 INDEX = "index"  # write replay/index.json anew
 RUN_FACTS = "run facts"  # write a JSON file of a run as the catalogue knows it
+LINEAGE = "lineage"  # write the list of the artifacts that a run made or used as the catalogue knows it
 TABLE = "table"  # write the manifest of a table as its database says
 VIEW = "view"  # write the file through which other programs see the parts of a reel anew
 VERSIONS = "versions"  # write what says which versions of an artifact there are as the versions say

@@ -10,7 +10,7 @@ from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from playhead import claims, facts, filesystem
 from playhead.care.finding import NOTE, REBUILD, WARNING, Finding, of_damage, of_trouble
@@ -38,6 +38,7 @@ class Ground:
         self.catalogue: Catalogue | None = None
         self._database = Database(layout.database, "r" if filesystem.is_writable(layout.root) else "immutable")
         self._held = contextlib.ExitStack()
+        self._lineage: dict[bool, dict[str, list[dict[str, Any]]]] = {}
         self._scratch: tuple[Home, Catalogue] | None = None
 
     def __enter__(self) -> Self:
@@ -90,6 +91,16 @@ class Ground:
     def run_ids(self) -> set[str]:
         """The runs that have a folder."""
         return self.layout.run_ids()
+
+    def lineage(self, is_used: bool) -> dict[str, list[dict[str, Any]]]:
+        """Return the versions of artifacts that each run used, or made, as the catalogue knows them."""
+        if is_used not in self._lineage:
+            found: dict[str, list[dict[str, Any]]] = {}
+            if self.catalogue is not None:
+                for run_id, entry in self.catalogue.uses() if is_used else self.catalogue.makers():
+                    found.setdefault(run_id, []).append(entry)
+            self._lineage[is_used] = found
+        return self._lineage[is_used]
 
     def is_claimed(self, run_id: str) -> bool:
         """Tell whether a run is being recorded or edited, or waits for what the next open does about a crash."""

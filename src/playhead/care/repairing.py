@@ -7,7 +7,6 @@ from where it came and why. A crash in between leaves it in one of the two place
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import os
 from collections.abc import Iterable, Iterator
@@ -17,7 +16,7 @@ from typing import Any
 
 from playhead import checksums, claims, clock, disk, facts, opening, strictjson
 from playhead.care import finding as findings
-from playhead.care import relisting
+from playhead.care import lineage, relisting
 from playhead.care.finding import Finding
 from playhead.care.ground import Ground
 from playhead.catalog import known_folders
@@ -26,8 +25,8 @@ from playhead.errors import Damaged, PlayheadError, StoreLocked
 from playhead.lanes.files import sharing
 from playhead.lanes.files.manifest import Manifest
 from playhead.lanes.files.pool import Pool, is_whole
-from playhead.lanes.files.versions import Metadata, Versions
-from playhead.layout import ARTIFACTS, TABLES, ArtifactFolder, Layout, ReelFiles, RunFolder, TableFolder
+from playhead.lanes.files.versions import Metadata
+from playhead.layout import TABLES, ArtifactFolder, Layout, ReelFiles, RunFolder, TableFolder
 
 _NOTE = "note.jsonl"
 _HIDDEN_FRAMES = ".frames.parquet"
@@ -90,6 +89,7 @@ class Repair:
             findings.INDEX: self._write_index,
             findings.VIEW: self._write_view,
             findings.RUN_FACTS: self._write_run_facts,
+            findings.LINEAGE: self._write_lineage,
             findings.TABLE: self._write_manifest,
             findings.VERSIONS: self._write_versions,
             findings.FILES: self._write_files,
@@ -199,6 +199,14 @@ class Repair:
             disk.replace(finding.path, data)
         return "written anew from the catalogue; what that does not know is in the copy"
 
+    def _write_lineage(self, finding: Finding) -> str:
+        folder = RunFolder(finding.path.parent)
+        with Ground(self.layout) as ground, disk.locked(folder.path):
+            if finding.path.exists():
+                self._quarantine(finding.path, finding, copy=True)
+            lineage.write(ground, folder, finding.path)
+        return "written again from the catalogue"
+
     def _write_manifest(self, finding: Finding) -> str:
         from playhead.catalog.tables import TableIndex
         from playhead.table.writing import write_manifest
@@ -213,14 +221,8 @@ class Repair:
         return "written anew from metadata.db"
 
     def _sign(self, finding: Finding) -> str:
-        """Let a trace, a table or an artifact say the name that somebody gave it."""
-        lane = self.layout.relative(finding.path).split("/")[0]
-        if lane == ARTIFACTS:
-            artifact = ArtifactFolder(finding.path.parent)
-            with disk.locked(artifact.lock, make=True):
-                versions = dataclasses.replace(Versions.load(artifact), type=artifact.type, name=artifact.name)
-                disk.replace(artifact.versions, versions.encode())
-        elif lane == TABLES:
+        """Let a trace or a table say the name that somebody gave it."""
+        if self.layout.relative(finding.path).split("/")[0] == TABLES:
             from playhead.table import writing
 
             writing.sign_again(finding.path)

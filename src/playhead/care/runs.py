@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from playhead import checksums, claims, facts, owner, recovery
+from playhead.care import lineage
 from playhead.care.finding import DAMAGE, NOTE, QUARANTINE, REBUILD, RUN_FACTS, WARNING, Finding, Thing, of_damage
 from playhead.care.ground import Ground
 from playhead.catalog import runs as catalog_runs
@@ -73,7 +74,10 @@ def _look(ground: Ground, folder: RunFolder, full: bool) -> Iterator[Finding]:
         yield _of_another(ground, folder, known.id)
         return
     yield from _in_events(folder)
-    changed = [*_deleted(folder), *_against_checksums(ground, folder, full)]
+    lost = list(lineage.check(ground, folder)) if ground.catalogue is not None else []
+    known_paths = {finding.path for finding in lost}
+    noted = [finding for finding in _against_checksums(ground, folder, full) if finding.path not in known_paths]
+    changed = [*_deleted(folder), *lost, *noted]
     yield from changed
     if ground.catalogue is not None:
         # Where a text is not what was written, the catalogue is right and the file is not: it is not to be made anew.

@@ -198,6 +198,25 @@ class Catalogue:
         sql = "SELECT part, bad_lines FROM runs JOIN sources ON run = runs.key WHERE id = ? AND bad_lines > 0"
         return dict(self._rows(sql, run_id))
 
+    def uses(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Walk over the versions of artifacts that runs used, in order: the id of each run, and what its file says."""
+        columns = ("name", "type", "version", "used_at", "size_bytes", "num_files")
+        sql = (
+            "SELECT r.id, u.name, u.type, u.version, used_at, size_bytes, num_files FROM runs AS r "
+            "JOIN artifact_uses AS u ON u.run = r.key LEFT JOIN artifact_versions AS v "
+            "ON v.type = u.type AND v.name = u.name AND v.version = u.version ORDER BY used_at"
+        )
+        return ((run_id, dict(zip(columns, row, strict=True))) for run_id, *row in self._rows(sql))
+
+    def makers(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Walk over the versions of artifacts that runs made, in order: the id of each run, and what its file says."""
+        columns = ("name", "type", "version", "created_at", "size_bytes", "num_files", "num_references")
+        sql = (
+            f"SELECT created_by_run, {', '.join(columns)} FROM artifact_versions "
+            "WHERE created_by_run IS NOT NULL ORDER BY created_at"
+        )
+        return ((run_id, dict(zip(columns, row, strict=True))) for run_id, *row in self._rows(sql))
+
     def media_of(self, run_id: str) -> list[str]:
         """Give the paths of the media of a run."""
         sql = "SELECT path FROM runs JOIN media ON run = runs.key WHERE id = ?"
