@@ -159,7 +159,7 @@ def plain(value: Any, *, depth: int = 0) -> Any:
         return plain(found, depth=depth) if type(found) is not type(value) else _plain_wide(value)
     if hasattr(value, "__dict__") and type(value).__name__.endswith("Namespace"):
         return plain(vars(value), depth=depth)
-    return str(value)
+    return plain(str(value))
 
 
 def _plain_wide(value: Any) -> Any:

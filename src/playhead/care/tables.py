@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 from playhead.care.finding import DAMAGE, NOTE, SIGN, TABLE, Finding, Thing, of_damage
 from playhead.care.ground import Ground
@@ -20,6 +21,14 @@ def things(ground: Ground) -> Iterator[Thing]:
     """Tell of every table."""
     for name in ground.layout.tables():
         yield Thing(LANE, name, partial(check, ground, ground.layout.table(name)))
+    for path in ground.layout.odd_tables():
+        yield Thing(LANE, path.name, partial(_odd, path))
+
+
+def _odd(path: Path, _full: bool) -> Iterator[Finding]:
+    """Report a folder that no call can name; nothing reads it."""
+    remedy = "Rename the folder, then run playhead verify again"
+    yield Finding(NOTE, LANE, path, "a name that a table can have", repr(path.name), remedy)
 
 
 def check(ground: Ground, folder: TableFolder, full: bool) -> Iterator[Finding]:

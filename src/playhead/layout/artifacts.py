@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from playhead.errors import BadName, Damaged
-from playhead.layout.names import UNSAFE, WINDOWS_NAMES, check_label
+from playhead.layout.names import UNSAFE, WINDOWS_NAMES, check_encodable, check_label
 
 _DIGEST, _SHARD_OF_POOL = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{2}")
 _VERSION = re.compile(r"v[1-9]\d{0,9}")
@@ -33,7 +33,7 @@ def check_artifact_name(name: str) -> str:
             f'{name!r} cannot be the name of an artifact, since it names its folder: leave out / \\ : * ? " < > | % '
             "and a dot at either end"
         )
-    return name
+    return check_encodable(name)
 
 
 def check_alias(alias: str) -> str:

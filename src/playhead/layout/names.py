@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
@@ -101,6 +102,7 @@ def check_signal_name(name: str) -> str:
             f'{name!r} cannot be the name of a signal, since it names its files: leave out / \\ : * ? " < > | % and '
             "a dot at either end; 'arm.joint' does what 'arm/joint' would"
         )
+    check_encodable(name)
     if name.casefold().endswith(".frames"):
         raise BadName(f"{name!r} cannot be the name of a signal: '.frames' marks the index of a video")
     return name
@@ -122,9 +124,27 @@ def folder_name(name: str, *, top: bool = False) -> str:
     encoded = UNSAFE.sub(lambda match: _percent(match[0]), name)
     if WINDOWS_NAMES.fullmatch(encoded) or (top and encoded.casefold() in (*LANES, MARKER, DATABASE)):
         encoded = _percent(encoded[0]) + encoded[1:]
-    if len(encoded.encode()) > 255:
-        raise BadName(f"the name {name[:40]!r}… needs {len(encoded.encode())} bytes as a folder; make it shorter")
+    size = len(os.fsencode(check_encodable(encoded)))
+    if size > 255:
+        raise BadName(f"the name {name[:40]!r}… needs {size} bytes as a folder; make it shorter")
     return encoded
+
+
+def check_encodable(name: str) -> str:
+    """Check that this process can name a file so.
+
+    Raises:
+        BadName: Its names of files are not UTF-8, and have no place for a character.
+    """
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError as error:
+        code = sys.getfilesystemencoding()
+        raise BadName(
+            f"no file can be called {name[:100]!r} here: this process writes names of files as {code}, which lacks "
+            f"{error.object[error.start : error.end]!r}. Start Python with PYTHONUTF8=1, or set LC_ALL=C.UTF-8"
+        ) from None
+    return name
 
 
 def _percent(text: str) -> str:
@@ -142,7 +162,7 @@ def inside(relative: str, folder: Path) -> Path:
     Raises:
         Damaged: It leads out of the folder, or no file system could have it.
     """
-    path = PurePosixPath(relative)
+    path = PurePosixPath(check_encodable(relative) if not relative.isascii() else relative)
     if len(relative) > 60 and any(len(os.fsencode(part)) > 255 for part in path.parts):
         raise Damaged(folder, "names of at most 255 bytes", f"{relative[:60]!r}…", "Do not use what you cannot trust")
     if path.is_absolute() or ".." in path.parts or "\x00" in relative or not path.parts:

@@ -111,7 +111,12 @@ class Layout:
 
     def tables(self) -> list[str]:
         """List the names of the training tables that have a folder."""
-        return names_in(self.root / TABLES)
+        return [name for name in names_in(self.root / TABLES) if _names_table(name)]
+
+    def odd_tables(self) -> list[Path]:
+        """List what lies among the tables under a name that no table can have."""
+        folder = self.root / TABLES
+        return [folder / folder_name(name) for name in names_in(folder) if not _names_table(name)]
 
     def named(self, lane: str, name: str) -> list[Path]:
         """Give the folder of a table or a dataset, or the files of a trace (`run_id/name`); empty where there is none.
@@ -215,3 +220,11 @@ def dataset_of(path: Path, root: Path) -> str:
 def store_around(path: Path) -> Path | None:
     """Find the store that a folder or file lies in; None where there is none."""
     return next((folder for folder in (path, *path.parents) if (folder / MARKER).is_file()), None)
+
+
+def _names_table(name: str) -> bool:
+    try:
+        check_name(name)
+    except BadName:
+        return False
+    return True

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from playhead.errors import BadName
-from playhead.layout.names import MARKER, UNSAFE, WINDOWS_NAMES, check_label
+from playhead.layout.names import MARKER, UNSAFE, WINDOWS_NAMES, check_encodable, check_label
 
 TRACES = "traces"
 TRACE_FORMS = ("trace", "json", "json.gz")
@@ -35,7 +35,7 @@ def check_trace_name(name: str) -> str:
         )
     if _TRACE.fullmatch(name):
         raise BadName(f"{name!r} cannot be the name of a trace: its file gets such an ending from form=")
-    return name
+    return check_encodable(name)
 
 
 def trace_owner(path: Path) -> dict[str, str] | None:

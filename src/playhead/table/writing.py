@@ -268,7 +268,7 @@ def manifest_of(state: State, checksums: Sequence[NDArray[np.uint64]]) -> dict[s
         "runs": state.runs,
         "block_bytes": state.block_bytes,
         "files": parts,
-        "built": state.built,
+        "built": strictjson.plain(state.built),
         "num_steps": state.rows,  # these three as the programs of the seed write them
         "num_runs": state.runs,
         **({} if state.created is None else {"created": datetime.fromtimestamp(state.created, UTC).isoformat()}),

@@ -60,7 +60,7 @@ class State:
         # Among what is free to hold anything: earlier versions refuse a state with names that they do not know.
         more: dict[str, Any] = {"owner": self.owner} if self.owner else {}
         more |= {} if self.created is None else {"created": self.created}
-        said["built"] = self.built | ({_MORE: more} if more else {})
+        said["built"] = strictjson.plain(self.built | ({_MORE: more} if more else {}))
         return strictjson.encode({"version": VERSION, **said}).decode()
 
 

@@ -100,7 +100,7 @@ def rows_in(path: Path) -> Iterator[dict[str, Any]]:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        with open(path, "rb") as opened, pq.ParquetFile(opened, page_checksum_verification=True) as file:
             schema = file.schema_arrow
             for batch in file.iter_batches(_BATCH):
                 columns = [

@@ -190,7 +190,7 @@ def foreign_packets(path: Path, rows: int) -> Packets:
     if not path.exists():
         raise Damaged(path, f"a video of {rows} frames", "no file")
     try:
-        with av.open(f"file:{path}") as container:
+        with open(path, "rb") as file, av.open(file, "r") as container:
             if not container.streams.video:
                 raise Damaged(path, "a video", "a file without one")
             track = container.streams.video[0]

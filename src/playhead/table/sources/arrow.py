@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,18 +45,24 @@ def parts(path: Path) -> Iterator[dict[str, NDArray[Any]]]:
         raise Damaged(path, "an Arrow or Parquet file", str(error), "Write the file again") from error
 
 
+def _mapped(path: Path) -> pa.MemoryMappedFile:
+    import pyarrow as pa
+
+    return pa.memory_map(os.fsencode(path))  # a text would have to be UTF-8
+
+
 def _batches(path: Path) -> Iterator[pa.RecordBatch]:
     if path.suffix in PARQUET:
         import pyarrow.parquet as pq
 
-        with pq.ParquetFile(path, memory_map=True, page_checksum_verification=True) as file:
+        with _mapped(path) as mapped, pq.ParquetFile(mapped, page_checksum_verification=True) as file:
             total = sum(file.metadata.row_group(n).total_byte_size for n in range(file.metadata.num_row_groups))
             most = BLOCK_BYTES * max(1, file.metadata.num_rows) // max(1, total)
             yield from file.iter_batches(batch_size=max(1, min(_AT_ONCE, most)))
         return
     import pyarrow as pa
 
-    with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as reader:
+    with _mapped(path) as file, pa.ipc.open_file(file) as reader:
         for number in range(reader.num_record_batches):
             yield from _cut(reader.get_batch(number))
 
