@@ -98,16 +98,32 @@ class Segment:
                 disk.link_new(self._path, target)
                 disk.remove(self._path)
         except FileExistsError:
-            raise Exists(
-                f"somebody publishes as {target.name} already. End that program, publish under another run id, or "
-                f"remove {target} if nobody does"
-            ) from None
+            raise Exists(_taken(target)) from None
         self._path = target
 
     def remove(self) -> None:
         """Remove the name, where it is still this file's; a forked child leaves it to its parent."""
         if self._pid == os.getpid() and identity_of(self._path) == self.identity:
             disk.remove(self._path)
+
+
+def _taken(target: Path) -> str:
+    """Say what has the name of a ring; a link is not followed, wherever it leads."""
+    try:
+        found = os.lstat(target)
+    except FileNotFoundError:
+        found = None  # it went meanwhile
+    if found is None or stat.S_ISREG(found.st_mode):
+        return (
+            f"somebody publishes as {target.name} already. End that program, publish under another run id, or "
+            f"remove {target} if nobody does"
+        )
+    kind = "a link" if stat.S_ISLNK(found.st_mode) else "a folder" if stat.S_ISDIR(found.st_mode) else "no file"
+    whose = "you" if found.st_uid == os.geteuid() else f"the user with the id {found.st_uid}"
+    return (
+        f"{target} is taken: it is {kind}, which {whose} made, and no shared memory of a run. It was left alone. "
+        "Remove it, which its owner and root may, or record under another run id"
+    )
 
 
 def identity_of(path: Path) -> tuple[int, int] | None:
