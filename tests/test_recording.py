@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 
 import playhead
+from playhead.care.verifying import verify
 from playhead.errors import BadName, Closed, Exists, NotFound, StoreLocked, WrongShape, WrongType
 
 
@@ -198,7 +199,11 @@ def test_the_folder_says_everything(store: playhead.Store) -> None:
     status = json.loads((run.path / "status.json").read_text())
     assert status["status"] == "finished"
     assert status["ended_at"] >= status["started_at"]
-    assert json.loads((run.path / "summary.json").read_text()) == {"note": "x", "nan": "NaN"}
+    assert json.loads((run.path / "summary.json").read_text()) == {
+        "note": "x",
+        "nan": None,
+        "$not_finite": {"NaN": [["nan"]]},
+    }
     stamp = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}[+-]\d\d:\d\d"
     assert re.fullmatch(rf"({stamp} \| (hello|world)\n){{2}}", run.logs())
     assert math.isnan(run.summary()["nan"])
@@ -781,3 +786,52 @@ def test_a_metric_that_was_never_logged_lists_those_that_were(store: playhead.St
         run["los"]
     with pytest.raises(KeyError):
         run["los"]
+
+
+@pytest.mark.parametrize("is_old", [False, True], ids=["as written", "as earlier versions wrote them"])
+def test_nan_and_infinities_are_the_same_after_a_rebuild(tmp_path: Path, is_old: bool) -> None:
+    logged = [1.0, math.nan, math.inf, -math.inf, 2.0]
+    with playhead.open(tmp_path / "store") as store:
+        with store.run("p", "n", run_id="r", environment=False) as run:
+            for value in logged:
+                run.log({"loss": value, "fine": 0.5}, stage="train")
+            run.summary({"final": math.nan, "deep": {"worst": [math.inf, 1]}})
+            run.set_primary_metric("loss", "max")
+        path = run.path
+
+    def read() -> str:
+        with playhead.open(tmp_path / "store", mode="r") as opened:
+            found = opened.runs["r"]
+            values = found["loss"].values.tolist(), found["fine"].values.tolist()
+            return repr((values, found.best, dict(sorted(found.summary().items()))))
+
+    before = read()
+    assert repr(logged) in before
+    assert "'final': nan" in before
+    if is_old:
+        events = (path / "events.jsonl").read_text()
+        for word in ("NaN", "Infinity", "-Infinity"):
+            events = re.sub(f'"loss":null(.*),"not_finite":{{"loss":"{word}"}}', rf'"loss":"{word}"\1', events)
+        assert "null" not in events
+        (path / "events.jsonl").write_text(events)
+        summary = json.loads((path / "summary.json").read_text())
+        del summary["$not_finite"]
+        changed = {"final": "NaN", "deep": {"worst": ["Infinity", 1]}, "best_metric_value": "Infinity"}
+        (path / "summary.json").write_text(json.dumps(summary | changed))
+    else:
+        assert [one for one in verify(tmp_path / "store", full=True) if not one.is_harmless] == []
+    for file in (tmp_path / "store").glob("playhead.db*"):
+        file.unlink()
+    with playhead.open(tmp_path / "store"):
+        assert read() == before
+
+
+def test_a_primary_metric_that_is_set_last_has_its_best_value_in_the_folder(store: playhead.Store) -> None:
+    with begin(store) as run:
+        run.log({"loss": 0.5})
+        run.flush()
+        deadline = time.monotonic() + 30
+        while store.sql("SELECT count(*) FROM metrics")["count(*)"][0].as_py() < 1 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        run.set_primary_metric("loss", "min")
+    assert json.loads((run.path / "summary.json").read_text())["best_metric_value"] == 0.5

@@ -122,3 +122,33 @@ def test_numbers_for_which_python_has_no_type() -> None:
     assert strictjson.plain(np.clongdouble(1 + 2j)) == "(1+2j)"
     beyond = np.finfo(np.longdouble).max
     assert strictjson.plain(beyond) == (str(beyond) if beyond > np.finfo(float).max else float(beyond))
+
+
+def test_nulls_for_other_programs_come_back_as_what_they_were() -> None:
+    content = {"loss": math.nan, "a": {"b": [1, math.inf, {"c": -math.inf}]}, "text": "x", "none": None, "word": "NaN"}
+    written = strictjson.with_nulls(strictjson.plain(content))
+    assert strictjson.with_nulls(content) == written
+    said = json.loads(strictjson.encode(written), parse_constant=pytest.fail)
+    assert said.pop("$not_finite") == {
+        "NaN": [["loss"], ["word"]],
+        "Infinity": [["a", "b", 1]],
+        "-Infinity": [["a", "b", 2, "c"]],
+    }
+    assert said == {"loss": None, "a": {"b": [1, None, {"c": None}]}, "text": "x", "none": None, "word": None}
+    back = strictjson.without_nulls(strictjson.decode(strictjson.encode(written)))
+    assert back == strictjson.plain(content)
+    assert strictjson.with_nulls({"a": 1, "none": None}) == {"a": 1, "none": None}
+
+
+@pytest.mark.parametrize(
+    "places", [5, {"NaN": 5}, {"NaN": [5]}, {"NaN": [[]]}, {"other": []}, {"NaN": [["a"]], "x": 1}]
+)
+def test_a_value_of_that_name_is_the_users(places: object) -> None:
+    content = {"$not_finite": places, "a": math.nan}
+    assert strictjson.without_nulls(strictjson.with_nulls(content)) == {"$not_finite": places, "a": "NaN"}
+
+
+def test_of_places_that_are_not_there_nothing_is_made_up() -> None:
+    paths = [["a"], ["b"], ["c", 0], ["c", 9], ["c", "x"], ["d", "e"], [0], [True], ["c", True], [[]]]
+    content = {"a": 1.5, "c": [None, None], "d": None, "$not_finite": {"NaN": paths}}
+    assert strictjson.without_nulls(content) == {"a": 1.5, "c": ["NaN", None], "d": None}

@@ -9,6 +9,7 @@ rest of the file is used: one odd field takes neither its run nor its store away
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -70,8 +71,13 @@ _REMEDY = "Correct the field by hand, or restore the file from a copy of the sto
 BEST = ("best_metric_name", "best_metric_mode", "best_metric_value", "best_metric_step")
 
 
+_SHARED = ("summary.json", "assets.json")  # whose values Runicorn's viewer shows
+
+
 def write(path: disk.StrPath, content: Mapping[str, Any], *, durable: bool = True, named: bool = True) -> None:
     """Write a JSON file of a run in one step; see `disk.replace`."""
+    if os.path.basename(path) in _SHARED:
+        content = strictjson.with_nulls(content)
     disk.replace(path, strictjson.encode(content, indent=True), durable=durable, named=named)
 
 
@@ -103,7 +109,7 @@ def load(path: disk.StrPath, *, required: bool = False) -> dict[str, Any]:
         raise Damaged(path, "JSON", str(error), "Mend the file by hand, or move it away") from error
     if not isinstance(content, dict):
         raise Damaged(path, "a JSON object", type(content).__name__, "Mend the file by hand, or move it away")
-    return content
+    return strictjson.without_nulls(content) if os.path.basename(path) in _SHARED else content
 
 
 def known(path: disk.StrPath, shape: Shape) -> dict[str, Any]:

@@ -19,6 +19,8 @@ import orjson
 from playhead.errors import WrongType
 
 SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+NOT_FINITE = "not_finite"  # in an event with nulls: which of them stand for what
+_PLACES = f"${NOT_FINITE}"  # in a file with nulls: where they are, by what they stand for
 
 DEEPEST = 254  # lists and dicts within each other: what orjson writes, and what walks get to the end of
 
@@ -207,3 +209,53 @@ def restore(value: Any) -> Any:
     if isinstance(value, list):
         return [restore(item) for item in value]
     return value
+
+
+def with_nulls(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Put null in the place of NaN and the infinities, at any depth, and list under one more key where which were.
+
+    For files that other programs read: to them null is a missing number, and the strings in `SPECIAL` are text.
+    """
+    places: dict[str, list[list[str | int]]] = {}
+    found = _nulled(content, [], places)
+    if not places or _PLACES in content:  # a value of this name is the user's: then words are written
+        return dict(plain(content))
+    return {**found, _PLACES: places}
+
+
+def _nulled(value: Any, path: list[str | int], places: dict[str, list[list[str | int]]]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _nulled(item, [*path, key], places) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_nulled(item, [*path, place], places) for place, item in enumerate(value)]
+    word = special(value) if isinstance(value, float) else value
+    if isinstance(word, str) and word in SPECIAL:
+        places.setdefault(word, []).append(path)
+        return None
+    return value
+
+
+def without_nulls(content: dict[str, Any]) -> dict[str, Any]:
+    """Put the strings in `SPECIAL` where `with_nulls` put null, in place; what was changed since stays."""
+    said = content.get(_PLACES)
+    if not isinstance(said, dict) or not said.keys() <= SPECIAL.keys():
+        return content
+    if not all(isinstance(paths, list) for paths in said.values()):
+        return content
+    places = [(word, path) for word, paths in said.items() for path in paths]
+    if all(isinstance(path, list) and path for _, path in places):
+        del content[_PLACES]
+        for word, path in places:
+            holder: Any = content
+            for step in path[:-1]:
+                holder = _inside(holder, step)
+            if _inside(holder, path[-1]) is None:
+                holder[path[-1]] = word
+    return content
+
+
+def _inside(holder: Any, step: Any) -> Any:
+    """Return what a dict or a list holds at one step of a path; False if there is no such step."""
+    if isinstance(holder, dict):
+        return holder.get(step, False) if isinstance(step, str) else False
+    return holder[step] if isinstance(holder, list) and type(step) is int and 0 <= step < len(holder) else False

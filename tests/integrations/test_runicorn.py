@@ -114,9 +114,11 @@ def test_the_files_are_strict_json_with_our_keys_and_the_original_ones(
     origin = meta.pop("imported_from")
     assert (origin["program"], origin["workspace_root"]) == ("runicorn", "/home/someone/project")
     assert str(folder.path) not in json.dumps(meta)
-    assert [event["data"].get("loss") for event in strict(run.path / "events.jsonl")][5] == "NaN"
+    sixth = strict(run.path / "events.jsonl")[5]
+    assert (sixth["data"]["loss"], sixth["not_finite"]) == (None, {"loss": "NaN"})
     assert math.isnan(run.summary()["worst"])
-    assert json.loads((run.path / "summary.json").read_text())["worst"] == "NaN"
+    summary = json.loads((run.path / "summary.json").read_text())
+    assert (summary["worst"], summary["$not_finite"]) == (None, {"NaN": [["worst"]]})
     assert not list(run.path.rglob("*.lock"))
     assert (run.path / "media" / "1_abcdef_img.png").read_bytes() == png()
     assert (run.path / "assets.json").is_file()

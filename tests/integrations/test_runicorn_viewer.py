@@ -111,6 +111,8 @@ def test_the_viewer_lists_the_runs_of_a_store_and_shows_their_metrics(folder: Ru
             run.log({"loss": 0.5, "acc": math.inf}, stage="train")
             run.log({"loss": 0.25}, step=7)
             run.log({"loss": math.nan}, step=8)
+            run.log({"loss": -math.inf, "acc": math.nan, "other": 1.5}, step=9)
+            run.summary({"final": math.nan, "worst": [1.0, math.inf], "text": "x"})
             run.log_text("hello\nworld")
         with store.run("pong", "dqn") as deleted:
             deleted.log({"loss": 1.0})
@@ -129,16 +131,22 @@ def test_the_viewer_lists_the_runs_of_a_store_and_shows_their_metrics(folder: Ru
             IMPORTED: "finished",
         }
         assert get(f"/api/runs/{run.id}/metrics_step")["rows"] == [
-            {"global_step": 1, "loss": 0.5, "acc": "Infinity", "stage": "train"},
-            {"global_step": 7, "loss": 0.25, "acc": None, "stage": None},
-            {"global_step": 8, "loss": "NaN", "acc": None, "stage": None},
+            {"global_step": 1, "loss": 0.5, "acc": None, "other": None, "stage": "train"},
+            {"global_step": 7, "loss": 0.25, "acc": None, "other": None, "stage": None},
+            {"global_step": 8, "loss": None, "acc": None, "other": None, "stage": None},
+            {"global_step": 9, "loss": None, "acc": None, "other": 1.5, "stage": None},
         ]
         assert followed(get.address, run.id, 2) == run.logs().splitlines()
+        shown = get(f"/api/runs/{run.id}")["summary"]
+        assert (shown["final"], shown["worst"], shown["text"]) == (None, [1.0, None], "x")
         imported = get(f"/api/runs/{IMPORTED}/metrics_step")["rows"]
-        assert [row["loss"] for row in imported] == [*(1 / (i + 1) for i in range(5)), "NaN"]
+        assert [row["loss"] for row in imported] == [*(1 / (i + 1) for i in range(5)), None]
         assert [gone["id"] for gone in get("/api/recycle-bin")["deleted_runs"]] == [deleted.id]
 
     assert tree(tmp_path / "store" / "pong") == files  # looking changes nothing
     with playhead.open(tmp_path / "store") as store:  # what the viewer leaves in the store does not disturb it
         assert {found.id for found in store.runs} == {run.id, failed.id, IMPORTED}
-        assert store.runs[run.id].best == 0.25
+        assert store.runs[run.id].best == -math.inf
+        summary = store.runs[run.id].summary()
+        assert math.isnan(summary["final"])
+        assert (summary["worst"], summary["best_metric_value"]) == ([1.0, math.inf], -math.inf)

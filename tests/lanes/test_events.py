@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 import playhead
 from playhead.lanes.scalars import events
+from playhead.strictjson import SPECIAL
 
 LINES = st.lists(
     st.binary(max_size=60).filter(lambda line: b"\n" not in line)
@@ -82,3 +84,49 @@ def test_numbers_that_no_column_holds_do_not_stop_the_index(store: playhead.Stor
         with again.run("p", "r", run_id="odd", resume=True, environment=False) as resumed:
             resumed.log({"x": 9.0})
         assert resumed["x"].values.tolist()[-1] == 9.0
+
+
+def test_nan_and_infinities_are_null_to_others_and_themselves_to_us(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    writer = events.EventWriter(path)
+    odd = {"loss": math.nan, "up": math.inf, "down": -math.inf, "acc": 0.5, "not_finite": 2.0, 'a"},"': math.nan}
+    writer.metrics(odd, 1, "train")
+    writer.metrics({"loss": 0.25, "not_finite": 1.0})
+    writer.metrics({"loss": math.nan})
+    writer.metrics({"not_finite": math.inf}, stage='x"},"not_finite":{"loss":"NaN"}}')
+    writer.close()
+    data = path.read_bytes()
+    seen = [json.loads(line, parse_constant=pytest.fail)["data"] for line in data.splitlines()]
+    assert [seen[0][name] for name in odd] == [None, None, None, 0.5, 2.0, None]
+    assert [one.get("loss") for one in seen] == [None, 0.25, None, None]
+    assert set(json.loads(data.splitlines()[0])) == {"ts", "type", "data", "not_finite"}
+    assert set(json.loads(data.splitlines()[1])) == {"ts", "type", "data"}
+    assert events._own_metrics(data.split(b"\n")[:-1], 0) is not None  # the quick way reads them
+    for text in (data, data + b"\n", data.replace(b'{"ts"', b'{ "ts"')):  # and so does the other
+        found, bad = events.parse(text)
+        assert bad == 0
+        values = [{name: SPECIAL.get(value, value) for name, value in one.items()} for _, _, one in found]
+        assert [repr(values[0][name]) for name in odd] == [repr(value) for value in odd.values()]
+        assert repr([one.get("loss") for one in values]) == "[nan, 0.25, nan, None]"
+        assert values[3]["not_finite"] == math.inf
+
+
+def test_lines_of_earlier_versions_and_odd_ones_are_read(tmp_path: Path) -> None:
+    head = b'{"ts":1794727420.68795061%d,"type":"metrics","data":'
+    lines = [
+        b'{"a":"NaN","global_step":1}}',  # as earlier versions wrote it
+        b'{"a":null,"global_step":2},"not_finite":{"a":"one"}}',
+        b'{"a":null,"global_step":3},"not_finite":{"a":5,"b":"NaN"}}',
+        b'{"a":7.5,"global_step":4},"not_finite":{"a":"NaN"}}',  # edited since
+        b'{"a":null,"global_step":5},"not_finite":["a"]}',
+        b'{"a":null,"global_step":6},"not_finite":{"a":"NaN"},"more":1}',
+        b'{"a":null,"global_step":7},"not_finite":{"a":"-Infinity"}}',
+    ]
+    data = b"".join(head % number + line + b"\n" for number, line in enumerate(lines))
+    found, bad = events.parse(data)
+    assert bad == 0
+    expected = ["NaN", None, None, 7.5, None, "NaN", "-Infinity"]
+    assert [one.get("a") for _, _, one in found] == expected
+    for number, line in enumerate(lines):
+        (event,), bad = events.parse(head % number + line + b"\n")
+        assert (event[2].get("a"), bad) == (expected[number], 0)

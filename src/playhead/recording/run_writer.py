@@ -176,6 +176,7 @@ class RunWriter(Run):
             self._folder.summary,
             {"best_metric_name": layout.check_label(name, "metric name"), "best_metric_mode": mode},
         )
+        self._upkeep.is_judged_otherwise = True
 
     def new_episode(self, dataset: str, *, uid: str | None = None) -> DiskEpisodeWriter:
         """Begin an episode of this run in a dataset of the store; the writer is a context manager.

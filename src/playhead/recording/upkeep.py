@@ -62,6 +62,7 @@ class Upkeep:
         self._best_written: dict[str, Any] = {}
         self._is_best_due = False
         self._recorded: list[int] = []
+        self.is_judged_otherwise = False  # another metric is the primary one now
         self.patience = backlog.FIRST_SECONDS
         self._sampler = options.sampler()
         self._beats = _Every(HEARTBEAT_SECONDS)
@@ -107,8 +108,8 @@ class Upkeep:
         with self._home.backlog.tolerating(self._claim.path, self.patience):
             self._home.database.check_same()
             more = self._index.advance()
-            if more or self._is_best_due:
-                self._is_best_due = True
+            if more or self._is_best_due or self.is_judged_otherwise:
+                self._is_best_due, self.is_judged_otherwise = True, False
                 self._write_best()
                 self._is_best_due = False
             more = self._bulk.index() or more

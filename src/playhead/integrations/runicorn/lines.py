@@ -46,6 +46,8 @@ def _converted(line: bytes) -> Line:
     if not isinstance(content, dict) or not isinstance(content.get("data"), dict):
         raise ValueError("not an event")
     mended = _mend(content.get("type"), content["data"])
+    if content.get("type") == events.METRICS:
+        mended |= events.hide(content)
     text = line if strict and not mended else strictjson.encode(strictjson.plain(content))
     found, bad = events.parse(text + b"\n")  # as the index will: what it cannot use must not get that far
     if bad:

@@ -1,7 +1,8 @@
 """Lines of `events.jsonl`: one JSON object an event, `{"ts": seconds, "type": …, "data": {…}}`.
 
 A metrics event holds its values beside `global_step` and, where given, `stage`. `ts` has nine decimals: a float to
-other programs, exact nanoseconds to us.
+other programs, exact nanoseconds to us. NaN and the infinities are null among the values, as other programs have it,
+and `not_finite` behind `data` says which they are.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ STEP, STAGE, TIME = "global_step", "stage", "time"
 _FAR = 2**63
 _WHOLE = 2.0**53  # up to here every integer is a float
 _METRICS_DATA = b',"type":"metrics","data":'
+_MARK = b'},"%b":' % strictjson.NOT_FINITE.encode()  # behind the data
 _BEGIN = b'{"ts":'
 _IMAGE_LINE = b'"type":"image"'
 _BLOCK = 1 << 22  # bytes of a long line that are read at once
@@ -67,10 +69,11 @@ class EventWriter:
                 Nothing is written then.
             BadName: A name cannot be a metric.
         """
-        body = self._straight(values)
+        body, odd = self._straight(values), None
         if body is None:
             values, step, stage = self._admitted(values, step, stage)
-            body = orjson.dumps(values)
+            body = orjson.dumps(values)  # which makes null of NaN and the infinities
+            odd = {name: strictjson.special(value) for name, value in values.items() if not isfinite(value)}
         if step is None:
             step = self.step + 1
         elif type(step) is not int or not -_FAR < step < _FAR:
@@ -78,6 +81,8 @@ class EventWriter:
         tail = self._tails.get(stage)
         if tail is None:
             tail = self._tail(stage)
+        if odd:
+            tail = tail[:-3] + _MARK + orjson.dumps(odd) + b"}\n"
         digits = b"%d" % self._stamps.next()
         comma = b',"global_step":%d' if values else b'"global_step":%d'
         # Joining is three times as fast as formatting with %b.
@@ -172,7 +177,7 @@ class EventWriter:
             number = _number(name, value)
             if known not in self._rounded and _is_rounded(value, number):
                 self._warn_rounded(known, value)
-            numbers[known] = number if isfinite(number) else strictjson.special(number)
+            numbers[known] = number
         self._names.update(numbers)
         return numbers, step, stage
 
@@ -333,12 +338,60 @@ def _own_metrics(lines: list[bytes], after_ns: int) -> list[Event] | None:
         return None
     try:
         stamps = [int(line[_SECONDS] + line[_NANOSECONDS]) for line in lines]
-        found = orjson.loads(b"[" + b",".join([line[_DATA] for line in lines]) + b"]")
+        found = _contents(lines)
     except ValueError:
         return None
     if len(found) != len(lines) or not all(map(lt, [after_ns, *stamps], stamps)) or not {*map(type, found)} <= {dict}:
         return None
     return list(zip(stamps, repeat(METRICS), found, strict=False))
+
+
+def _contents(lines: list[bytes]) -> list[Any]:
+    """Decode the data of metrics lines of ours.
+
+    Raises:
+        ValueError: One of them is something else.
+    """
+    bodies = [line[_DATA] for line in lines]
+    joined = b",".join(bodies)
+    if _MARK not in joined:
+        found: list[Any] = orjson.loads(b"[" + joined + b"]")
+        return found
+    odd: dict[int, bytes] = {}
+    for place, body in enumerate(bodies):
+        at = body.rfind(_MARK)
+        if at > 0:
+            bodies[place], odd[place] = body[: at + 1], body[at + len(_MARK) :]
+    found = orjson.loads(b"[" + b",".join(bodies) + b"]")
+    words = orjson.loads(b"[" + b",".join(odd.values()) + b"]")
+    if len(found) != len(lines) or len(words) != len(odd):
+        raise ValueError("a line holds something else")
+    for place, said in zip(odd, words, strict=True):
+        _restore(found[place], said)
+    return found
+
+
+def hide(content: dict[str, Any]) -> bool:
+    """Put null in the place of NaN and infinities among the values of an event, in place; say so beside them.
+
+    Returns:
+        Whether there were any.
+    """
+    data = content["data"]
+    odd = {name: strictjson.special(value) for name, value in data.items() if isinstance(value, float)}
+    odd = {name: word for name, word in odd.items() if isinstance(word, str)}
+    if odd:
+        data.update(dict.fromkeys(odd))
+        content[strictjson.NOT_FINITE] = odd
+    return bool(odd)
+
+
+def _restore(data: Any, said: Any) -> None:
+    """Put the words for NaN and the infinities where there is null, in place; of odd lines, what can be."""
+    if isinstance(data, dict) and isinstance(said, dict):
+        for name, word in said.items():
+            if isinstance(word, str) and word in strictjson.SPECIAL and data.get(name, word) is None:
+                data[name] = word
 
 
 def _parse_any(lines: list[bytes], after_ns: int) -> tuple[list[Event], int]:
@@ -353,6 +406,7 @@ def _parse_any(lines: list[bytes], after_ns: int) -> tuple[list[Event], int]:
             bad += 1
             continue
         values = content["data"]
+        _restore(values, content.get(strictjson.NOT_FINITE))
         if TIME in values and not _is_own(line) and _repeats(values[TIME], stamp):
             del values[TIME]
         last = stamp if stamp > last else last + 1

@@ -163,9 +163,8 @@ def encode(rows: Rows, mask: NDArray[np.uint8], values: NDArray[np.uint16], run:
     about = _RUN.pack(0, 0, len(rows), run["max_score"], run["highest_tile"], len(engine)) + engine
     about += run["start_time"].to_bytes(8, "little") + elapsed
     head = _HEAD.pack(MAGIC, _VERSION, 1, len(rows), _HEAD.size + records.nbytes)
-    data = head + records.tobytes() + about
-    total = crc32c(data)
-    return data + total.to_bytes(_SUM, "little")
+    data: bytes = head + records.tobytes() + about
+    return data + crc32c(data).to_bytes(_SUM, "little")
 
 
 def _values(written: NDArray[np.uint16], mask: NDArray[np.uint8], moves: NDArray[np.uint8]) -> NDArray[np.float32]:
