@@ -19,7 +19,6 @@ QUERIES = {
     "replay": "SELECT * FROM steps ORDER BY reel, row",
     "played": "SELECT * FROM episodes ORDER BY episode_id",
     "reels": "SELECT id, number, steps, facts FROM reels ORDER BY id",
-    "versions": "SELECT * FROM artifact_versions ORDER BY type, name, version",
     "sources": "SELECT id, part, offset, last_ns, last_step, bad_lines FROM runs JOIN sources ON run = runs.key "
     "WHERE offset > 0 ORDER BY 1, 2",
     "series": "SELECT id, series.name, stage, part, points, last_ns, last_step, last_value, min_value, min_step, max_value, "

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pytest
 import playhead
 from playhead import disk, opening
 from playhead.errors import BadKey, BadQuery, NotFound, StoreLocked, WrongType
+from playhead.layout import RunFolder
 from tests.dump import dump
 
 
@@ -228,6 +230,69 @@ def test_a_run_in_progress_is_not_purged(store: playhead.Store) -> None:
     assert store.purge() == [run.id]
 
 
+@pytest.mark.filterwarnings("ignore:the catalogue is behind")
+def test_a_rebuild_takes_in_what_others_do_meanwhile(store: playhead.Store, tmp_path: Path) -> None:
+    """As the other one began before the rebuild, it writes into the catalogue that is thrown away."""
+    tagged, purged, deleted = (make(store, "p", name, 0.5) for name in ("tagged", "purged", "deleted"))
+    long: list[playhead.RunWriter] = []
+
+    def meanwhile(folders: Iterable[RunFolder]) -> Iterator[RunFolder]:
+        yield from folders
+        store.runs[tagged].tag("late")
+        store.runs[purged].delete()
+        store.purge()
+        store.runs[deleted].delete()
+        make(store, "p", "whole", 0.7, run_id="whole")
+        long.append(store.run("p", "long", run_id="long", environment=False))
+        long[0].log({"acc": 1})
+
+    assert opening.rebuild(store.path, meanwhile) == []
+    with playhead.open(store.path) as new:
+        assert new.runs[tagged].tags == ["late"]
+        assert new.runs["whole"]["acc"].values.tolist() == [0.7]
+        assert [run.id for run in new.runs] == [tagged, "whole", "long"]
+        assert [run.id for run in new.runs.deleted] == [deleted]
+        assert new.runs["long"].status == "running"
+    long[0].log({"acc": 2})
+    long[0].finish()
+    with playhead.open(store.path) as new:
+        assert new.runs["long"]["acc"].values.tolist() == [1, 2]
+        assert new.runs["long"].status == "finished"
+
+
+def test_an_edit_that_is_under_way_when_the_catalogue_is_replaced_is_taken_in_by_the_next_open(
+    store: playhead.Store,
+) -> None:
+    edited, purged = make(store, "p", "edited", 0.5), make(store, "p", "purged", 0.5)
+    store.runs[purged].delete()
+    edit, purge = store.runs[edited], store.runs.deleted[purged]
+    opening.rebuild(store.path)
+    # Both were past the look at the catalogue, and hold connections to the old one.
+    edit.tag("late")
+    purge.purge()
+    with playhead.open(store.path) as new:
+        assert [(run.id, run.tags) for run in new.runs] == [(edited, ["late"])]
+        assert len(new.runs.deleted) == 0
+    assert list((store.path / ".recording").iterdir()) == []
+
+
+def test_a_run_that_is_purged_while_others_read_all_runs_is_passed_over(store: playhead.Store) -> None:
+    kept, gone = make(store, "p", "kept", 0.5), make(store, "p", "gone", 0.5)
+    store.runs[gone].delete()
+    purge = store.runs.deleted[gone].purge
+
+    def meanwhile(folders: Iterable[RunFolder]) -> Iterator[RunFolder]:
+        for folder in folders:
+            if folder.path.name == gone:
+                purge()
+            yield folder
+
+    assert opening.rebuild(store.path, meanwhile) == []
+    with playhead.open(store.path) as new:
+        assert [run.id for run in new.runs] == [kept]
+        assert len(new.runs.deleted) == 0
+
+
 def test_rebuild_gives_the_same_answers(store: playhead.Store, five: list[str], tmp_path: Path) -> None:
     import numpy as np
 
@@ -312,6 +377,7 @@ def test_without_pandas_the_error_names_the_command(store: playhead.Store) -> No
     script = """
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 class NoPandas:
     def find_spec(self, name, path=None, target=None):

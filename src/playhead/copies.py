@@ -71,18 +71,20 @@ def is_sound(home: Home) -> bool:
         return False
 
 
-def catch_up(home: Home, *, in_use: bool = False, is_private: bool = False) -> None:
+def catch_up(home: Home, *, in_use: bool = False, is_private: bool = False, since: int | None = None) -> None:
     """Bring the catalogue up to date with all files of the store.
 
     Args:
         home: The store.
         in_use: Also look for rows that do not agree with each other.
         is_private: Nobody else writes this catalogue, so that runs that are being recorded are indexed, too.
+        since: All was indexed just now: of the runs that are known, look only at those that changed since that time.
 
     Raises:
         Damaged: The catalogue itself cannot be read.
     """
-    found = list(_Comparison(home, in_use=in_use, is_private=is_private).work())
+    comparison = _Comparison(home, in_use=in_use, is_private=is_private, warns=since is None, since=since)
+    found = list(comparison.work())
     is_long = len(found) > _MANY and sys.stderr.isatty()
     with watching("Indexing what the catalogue misses", len(found), is_long, unit="runs") as bar:
         todo = iter(found)
@@ -125,12 +127,14 @@ class _Comparison:
         in_use: Also look for rows that do not agree with each other.
         is_private: Nobody else writes the catalogue.
         warns: Tell of what cannot be read, and of what is not there.
+        since: Of the runs that are known, look only at those that changed since that time.
     """
 
     home: Home
     in_use: bool
     is_private: bool = False
     warns: bool = True
+    since: int | None = None
 
     def work(self) -> Iterator[Work]:
         """Yield what has to be done, each as a function; the order does not matter."""
@@ -148,28 +152,53 @@ class _Comparison:
             reels.setdefault(run_of_reel(reel_id), []).append(reel_id)
         seen: set[str] = set()
         for folder in layout.run_folders():
+            name = folder.path.name
             try:
+                if self.since is not None and name in known and os.stat(folder.path).st_mtime_ns < self.since:
+                    seen.add(name)
+                    continue
                 read = facts.read(layout, folder)
                 checksums.check_id(folder, read.id)
             except Damaged as trouble:
                 self._tell(f"a run could not be read: {trouble}")
-                seen.add(folder.path.name)  # its row stays
+                seen.add(name)  # its row stays
                 continue
+            except FileNotFoundError:
+                if folder.meta.exists():
+                    raise
+                continue  # it was purged in the meantime
             if read.id in seen:
                 self._tell(f"two runs have the id {read.id}; {folder.path} is left out")
                 continue
             seen.add(read.id)
             row = known.get(read.id)
-            if row is None:
-                yield partial(_index_all, folder=folder, read=read, reels=reels.get(read.id, []))
-            elif read.id not in live:
-                yield from self._run(folder, read, row, reels.get(read.id, []), is_at_odds=row.key in at_odds)
+            for work in self._of_run(folder, read, row, reels.get(read.id, []), live, at_odds):
+                yield partial(_while_there, folder=folder, read=read, work=work)
         gone = sorted(known.keys() - seen - live)
         if gone:
             yield partial(_remove, run_ids=gone)
             names = ", ".join(gone[:_SHOWN]) + (" …" if len(gone) > _SHOWN else "")
             listed = f"the catalogue of {layout.root} came with a copy and lists {counted(len(gone), 'run')}"
             self._tell(f"{listed} that the copy does not hold: {names}")
+
+    def _of_run(
+        self,
+        folder: RunFolder,
+        read: RunFacts,
+        row: Standing | None,
+        reels: list[str],
+        live: set[str],
+        at_odds: set[int],
+    ) -> Iterator[Work]:
+        if row is None:
+            yield partial(_index_all, folder=folder, read=read, reels=reels)
+        elif read.id not in live:
+            try:
+                yield from self._run(folder, read, row, reels, is_at_odds=row.key in at_odds)
+            except FileNotFoundError:
+                if folder.meta.exists():
+                    raise
+                yield partial(_remove, run_ids=[read.id])  # it was purged in the meantime
 
     def _run(
         self, folder: RunFolder, read: RunFacts, row: Standing, reels: list[str], *, is_at_odds: bool
@@ -237,6 +266,16 @@ class _Comparison:
     def _tell(self, text: str) -> None:
         if self.warns:
             warnings.warn(text, RuntimeWarning, stacklevel=2)
+
+
+def _while_there(home: Home, folder: RunFolder, read: RunFacts, work: Work) -> None:
+    """Do a part of the work on a run, which may be purged in the meantime."""
+    try:
+        work(home)
+    except FileNotFoundError:
+        if folder.meta.exists():
+            raise
+        _remove(home, [read.id])
 
 
 def _index_all(home: Home, folder: RunFolder, read: RunFacts, reels: Iterable[str]) -> None:

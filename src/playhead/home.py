@@ -45,7 +45,13 @@ class Home:
             raise ReadOnly.of_store(self.layout.root, to)
 
     def release(self, claim: Claim) -> None:
-        """Give a claim up, once a power cut takes no row away that it stood for."""
+        """Give a claim up, once a power cut takes no row away that it stood for.
+
+        If the catalogue was rebuilt in the meantime, the new one learns of it at the next open.
+        """
+        if self.database.is_other():
+            claim.leave()
+            return
         self.database.sync()
         claim.release()
 

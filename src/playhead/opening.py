@@ -15,6 +15,8 @@ from playhead.paths import GivenPath, as_path
 from playhead.reading import open_to_read
 from playhead.store import FORMAT, NEEDED_VERSION, Progress, Store
 
+_SLACK_NS = 2 * clock.SECOND  # of the clock of a file system
+
 
 def open(path: GivenPath = "store", mode: str = "a") -> Store:
     """Open a store, and make it on first use.
@@ -154,6 +156,7 @@ def _build(layout: Layout, progress: Progress) -> list[Damaged]:
     database = Database(temporary, "a", network=filesystem.is_network(layout.root))
     try:
         database.prepare()
+        begun = os.stat(temporary).st_mtime_ns - _SLACK_NS
         problems = recovery.fill(Home(layout, database), layout, progress)
         database.note_place(copies.place_of(layout, temporary))
         database.checkpoint()
@@ -165,7 +168,20 @@ def _build(layout: Layout, progress: Progress) -> list[Damaged]:
     disk.rename(temporary, layout.database)
     disk.sync_folder(layout.root)
     _collect_leftovers(layout)
+    _take_in_since(layout, begun)
     return problems
+
+
+def _take_in_since(layout: Layout, begun: int) -> None:
+    """Index what others did while the catalogue was made: they wrote it into the old one.
+
+    Whoever writes from now on sees that the catalogue is another, and leaves its claim to the next open.
+    """
+    database = Database(layout.database, "a", network=filesystem.is_network(layout.root))
+    try:
+        copies.catch_up(Home(layout, database), since=begun)
+    finally:
+        database.close()
 
 
 def _collect_leftovers(layout: Layout) -> None:

@@ -280,6 +280,10 @@ def fill(home: Home, layout: Layout, progress: Callable[[Iterable[RunFolder]], I
                     _add(home, folder, seen, reels, problems)
                 except Damaged as problem:
                     problems.append(problem)
+                except FileNotFoundError:
+                    if folder.meta.exists():
+                        raise
+                    _remove(home, folder)  # it was purged in the meantime
     episode_index.fill(home)
     fill_artifacts(home)
     return problems
@@ -300,6 +304,11 @@ def fill_replays(home: Home) -> None:
             row = catalog_runs.find(connection, run_of_reel(reel_id))
         if row is not None:
             _warned(index_replays, home, row.key, row.id, [reel_id])
+
+
+def _remove(home: Home, folder: RunFolder) -> None:
+    with home.database.write() as connection:
+        catalog_runs.remove(connection, folder.path.name)
 
 
 def _add(

@@ -123,7 +123,7 @@ class Database:
             raise
         return connection
 
-    def _is_other(self) -> bool:
+    def is_other(self) -> bool:
         """Tell whether the file is another than the one that was opened first."""
         try:
             found = os.stat(self.path)
@@ -142,7 +142,7 @@ class Database:
         Raises:
             NotAStore: It is another.
         """
-        if self._is_other():
+        if self.is_other():
             raise NotAStore(f"the catalogue {self.path} was made anew while it was open; open the store again")
 
     def _set_up(self, connection: DBAPIConnection, entry: ConnectionPoolEntry) -> None:
@@ -362,7 +362,7 @@ class Database:
 
     def checkpoint(self) -> None:
         """Move the write-ahead log into the database, as far as readers allow."""
-        if self.mode != "a" or self.network or self._is_other():
+        if self.mode != "a" or self.network or self.is_other():
             return
         with self._meaning(), self._engine.connect() as connection:
             driver = connection.connection.dbapi_connection

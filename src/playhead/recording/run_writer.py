@@ -468,6 +468,7 @@ class RunWriter(Run):
             note(self._folder, status, reason, ended_at)
             with self._home.backlog.tolerating(self._end_key):
                 self._home.index(self._folder, values=False)
+                self._home.database.check_same()  # a rebuild may have come in between
         if self._home.backlog.trouble is None:
             self.reload()
         elif self._claim.part == 1:  # what will be looked up once the catalogue has learnt it
