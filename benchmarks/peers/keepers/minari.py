@@ -28,14 +28,23 @@ def start(folder: Path, name: str, *, safest: bool) -> Session:
     collector.reset(seed=0)
     kept: list[minari.MinariDataset] = []
 
+    waiting = 0  # steps that are not in the data set; adding none of them is an error of Minari's
+
     def keep() -> None:
+        nonlocal waiting
+        if not waiting:
+            return
+        waiting = 0
         if kept:
             collector.add_to_dataset(kept[0])
         else:
             kept.append(collector.create_dataset(f"trial/{name}-v0"))
 
     def log(values: dict[str, float], *, step: int) -> None:
-        if collector.step(np.array([values["loss"]]))[2]:
+        nonlocal waiting
+        ended = collector.step(np.array([values["loss"]]))[2]
+        waiting += 1
+        if ended:
             if safest:
                 keep()
             collector.reset(seed=0)
