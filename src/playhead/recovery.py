@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from playhead import checksums, claims, disk, episode_index, facts
+from playhead import checksums, claims, disk, episode_index, facts, journal
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.runs import RunFacts
 from playhead.claims import EDITING, NO_SIGN_OF_LIFE, PROCESS_NOT_FOUND, Claim
@@ -115,7 +115,7 @@ def settle(home: Home, claim: Claim) -> None:
             _forget(home, claim)
         return
     if claim.part != EDITING and claim.is_of_earlier_boot() and not _is_claimed_alive(home, claim.run_id):
-        _index_what_is_left(home, folder)
+        _index_what_is_left(home, claim.run_id, folder)
     key = home.index(folder).key
     # An editor that died while purging has already taken the run out of the catalogue: index all of it again.
     parts = folder.parts() if claim.part == EDITING else [claim.part]
@@ -147,13 +147,15 @@ def _is_claimed_alive(home: Home, run_id: str) -> bool:
     return any(claim.is_live() for claim in claims.of_run(home.layout, run_id))
 
 
-def _index_what_is_left(home: Home, folder: RunFolder) -> None:
+def _index_what_is_left(home: Home, run_id: str, folder: RunFolder) -> None:
     """Forget what the catalogue knows of a run that a power cut ended, and index what its files hold.
 
     A cut may take away what was not synced, in the middle of a file too, and leave the rows that were made of it.
     """
     for part in folder.parts():
         cut_torn(folder.events(part))
+    for reel_id in home.layout.replay.reels_of(run_id):
+        journal.cut_lost(home.layout.replay.reel(reel_id).journal)
     _warned(index_anew, home, folder, facts.read(home.layout, folder))
 
 

@@ -121,6 +121,11 @@ def pack_frame(marker: bytes, seed: int, position: Position, payload: Iterable[B
     return _FRAME.pack(marker, crc, length, number)
 
 
+def length_of(data: bytes, offset: int) -> int:
+    """Return the length that the frame at an offset says its payload has."""
+    return int(_FRAME.unpack_from(data, offset)[2])
+
+
 def path_of(folder: Path, segment: int) -> Path:
     """Name the file of a segment."""
     return folder / f"{segment:06}.seg"
