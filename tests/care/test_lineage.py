@@ -48,7 +48,7 @@ def test_a_lost_list_is_written_again(path: Path, name: str, lose: object, is_no
         (path / RUN / "checksums.json").unlink()
     assert callable(lose)
     lose(file)
-    findings = [finding for finding in wrong(path)]
+    findings = wrong(path)
     assert [finding.path for finding in findings] == [file], findings
     if is_noted or lose is not other:
         deeds = repair(path)

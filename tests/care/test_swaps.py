@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import playhead
+from playhead import layout
 from playhead.care import verify
 from playhead.care.finding import Finding
 from playhead.errors import PlayheadError
@@ -19,16 +20,17 @@ from tests.care import twins
 
 RUN, MADE, USER, GONE, DIED = (f"project/{name}1/runs/{name}1" for name in ("run", "made", "user", "gone", "died"))
 EPISODE, MODEL = "episodes/data1/000000000000/000000000000", "artifacts/model/model1"
+NEXT, CUT = EPISODE[:-1] + "1", "episodes/cut1/000000000000/000000000000"
 
 # One of each pair; the other is named alike with a 2 for the 1, where it is not said.
 KINDS: dict[str, tuple[str, ...]] = {
     "run": (RUN,),
-    "meta": (f"{RUN}/meta.json",),
-    "status": (f"{RUN}/status.json",),
+    "meta": (f"{USER}/meta.json",),
+    "status": (f"{MADE}/status.json",),
     "summary": (f"{RUN}/summary.json",),
     "environment": (f"{RUN}/environment.json",),
     "log": (f"{RUN}/logs.txt",),
-    "checksums": (f"{RUN}/checksums.json",),
+    "checksums": (f"{MADE}/checksums.json",),
     "events": (f"{RUN}/events.jsonl",),
     "events of two processes": (f"{RUN}/events.jsonl", f"{RUN}/events-2.jsonl"),
     "events of a second process": (f"{RUN}/events-2.jsonl",),
@@ -58,19 +60,19 @@ KINDS: dict[str, tuple[str, ...]] = {
     "dataset": ("episodes/data1",),
     "edits": ("episodes/data1/edits.jsonl",),
     "episode": (EPISODE,),
-    "episode of a dataset": (EPISODE, EPISODE[:-1] + "1"),
+    "episode of a dataset": (EPISODE, NEXT),
     "meta of an episode": (f"{EPISODE}/meta.json",),
-    "static": (f"{EPISODE}/static.json",),
+    "static": (f"{NEXT}/static.json",),
     "vector": (f"{EPISODE}/joint.parquet",),
     "vector of an episode": (f"{EPISODE}/joint.parquet", f"{EPISODE}/other.parquet"),
-    "text": (f"{EPISODE}/said.parquet",),
-    "text of an episode": (f"{EPISODE}/said.parquet", f"{EPISODE}/told.parquet"),
+    "text": (f"{NEXT}/said.parquet",),
+    "text of an episode": (f"{NEXT}/said.parquet", f"{NEXT}/told.parquet"),
     "video": (f"{EPISODE}/camera.mp4",),
-    "frames": (f"{EPISODE}/camera.frames.parquet",),
-    "frames of an episode": (f"{EPISODE}/camera.frames.parquet", f"{EPISODE}/wrist.frames.parquet"),
-    "tape": ("episodes/cut1/000000000000/000000000000/.recording",),
-    "segment of a tape": ("episodes/cut1/000000000000/000000000000/.recording/000000.seg",),
-    "meta of a cut episode": ("episodes/cut1/000000000000/000000000000/meta.json",),
+    "frames": (f"{NEXT}/camera.frames.parquet",),
+    "frames of an episode": (f"{NEXT}/camera.frames.parquet", f"{NEXT}/wrist.frames.parquet"),
+    "tape": (f"{CUT}/.recording",),
+    "segment of a tape": (f"{CUT}/.recording/000000.seg",),
+    "meta of a cut episode": (f"{CUT}/meta.json",),
     "table": ("tables/table1",),
     "rows": ("tables/table1/steps.npy",),
     "database of a table": ("tables/table1/metadata.db",),
@@ -83,9 +85,9 @@ KINDS: dict[str, tuple[str, ...]] = {
     "version of an artifact": (f"{MODEL}/v2", f"{MODEL}/v3"),
     "metadata": (f"{MODEL}/v2/metadata.json",),
     "metadata of an artifact": (f"{MODEL}/v2/metadata.json", f"{MODEL}/v3/metadata.json"),
-    "manifest": (f"{MODEL}/v2/manifest.json",),
+    "manifest": (f"{MODEL}/v3/manifest.json",),
     "files": (f"{MODEL}/v2/files",),
-    "file": (f"{MODEL}/v2/files/weights.bin",),
+    "file": (f"{MODEL}/v3/files/weights.bin",),
     "content": ("artifacts/.dedup/[0-7]*/*", "artifacts/.dedup/[8-f]*/*"),
     "deleted version": (f"{MODEL}/v1/.deleted", f"{MODEL[:-1]}2/v1/.deleted"),
 }
@@ -119,6 +121,7 @@ def put_back(one: Path, other: Path, aside: Path) -> None:
 
 Deed = Callable[[Path, Path, Path], None]
 Pair = tuple[Path, Path]
+Way = Callable[[Sequence[str], Deed], dict[str, str]]
 
 
 class Trial:
@@ -130,35 +133,39 @@ class Trial:
     """
 
     def __init__(self, store: Path, work: Path) -> None:
-        self._store, self._work = store, work
+        self.store, self._work = store, work
         self._before = twins.values_of(store)
         self._known = {_spelled(store, finding) for finding in verify(store, full=True)}
 
     def problems(self, kinds: Sequence[str], deed: Deed) -> list[str]:
         """Try several kinds that have nothing to do with each other at once; name what is silently wrong, by kind."""
-        found = [*self._kept(kinds, deed), *self._rebuilt(kinds, deed)]
-        if not found or len(kinds) == 1:
-            return found
-        return [problem for kind in kinds for problem in self.problems([kind], deed)]
+        return [*self._tried(self._kept, kinds, deed), *self._tried(self._rebuilt, kinds, deed)]
 
-    def _kept(self, kinds: Sequence[str], deed: Deed) -> list[str]:
+    def _tried(self, way: Way, kinds: Sequence[str], deed: Deed) -> list[str]:
+        """Try some kinds; what no check reports is tried again without the others, and then nothing may be wrong."""
+        found = way(kinds, deed)
+        if not found or len(found) == len(kinds):
+            return list(found.values())
+        return self._tried(way, list(found), deed)
+
+    def _kept(self, kinds: Sequence[str], deed: Deed) -> dict[str, str]:
         """Try it in the store itself, with its catalogue; nothing that is done there writes."""
         done: list[tuple[Path, Path, Path]] = []
         try:
             for number, kind in enumerate(kinds):
-                done.append((*pair_of(self._store, kind), self._work / f"aside{number}"))
+                done.append((*pair_of(self.store, kind), self._work / f"aside{number}"))
                 deed(*done[-1])
-            return [f"{problem} (the catalogue was kept)" for problem in self._silent(self._store, kinds, done)]
+            return self._silent(self.store, kinds, done)
         finally:
             for one, other, aside in reversed(done):
                 put_back(one, other, aside)
 
-    def _rebuilt(self, kinds: Sequence[str], deed: Deed) -> list[str]:
+    def _rebuilt(self, kinds: Sequence[str], deed: Deed) -> dict[str, str]:
         """Try it in a copy, and rebuild that."""
         copy, aside = self._work / "copy", self._work / "gone"
         for leftover in (copy, aside):
             shutil.rmtree(leftover, ignore_errors=True)
-        subprocess.run(["cp", "-a", self._store, copy], check=True)
+        subprocess.run(["cp", "-a", self.store, copy], check=True)
         aside.mkdir()
         done = [(*pair_of(copy, kind), aside / str(number)) for number, kind in enumerate(kinds)]
         for each in done:
@@ -166,21 +173,21 @@ class Trial:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             playhead.rebuild(copy)
-        return [f"{problem} (the catalogue was rebuilt)" for problem in self._silent(copy, kinds, done)]
+        return self._silent(copy, kinds, done)
 
-    def _silent(self, path: Path, kinds: Sequence[str], done: Sequence[tuple[Path, Path, Path]]) -> list[str]:
-        """Name what is read wrong, or refused without the name of a file, and what no check reports."""
+    def _silent(self, path: Path, kinds: Sequence[str], done: Sequence[tuple[Path, Path, Path]]) -> dict[str, str]:
+        """Say of each kind that no check reports what is read wrong, or refused without the name of a file."""
         found = twins.values_of(path)
         wrong = {what: found.get(what) for what in self._before | found if found.get(what) != self._before.get(what)}
         named = {what for what, value in wrong.items() if isinstance(value, PlayheadError) and str(path) in str(value)}
         if not wrong.keys() - named:
-            return []
+            return {}
         told = [finding for finding in verify(path, full=True) if _spelled(path, finding) not in self._known]
-        return [
-            f"{kind}: {sorted(wrong.keys() - named)}, told: {[*map(str, told)]}"
+        return {
+            kind: f"{kind} in {path.name}: {sorted(wrong.keys() - named)}, told: {[*map(str, told)]}"
             for kind, (one, other, _) in zip(kinds, done, strict=True)
             if not any(_is_about(finding, (one, other)) for finding in told)
-        ]
+        }
 
 
 def _spelled(path: Path, finding: Finding) -> str:
@@ -195,14 +202,26 @@ def _is_about(finding: Finding, pair: Pair) -> bool:
     return any(finding.path in (one, *one.parents) or finding.path.is_relative_to(one) for one in places)
 
 
+def _scope(path: str) -> str:
+    """Name the run, episode, reel, table or version that a file is of."""
+    folders = path.split("/")
+    deep = {"project": 4, "episodes": 4, "artifacts": 4, "traces": 2, "tables": 2}
+    return "/".join(folders[: deep.get(folders[0], 1)])
+
+
 def batches() -> list[list[str]]:
-    """Part the kinds so that no two of a batch are of the same run, reel, episode, table or artifact."""
-    rooms: dict[str, list[str]] = {}
+    """Part the kinds so that no two of a batch are of the same run, reel, episode, table or version."""
+    found: list[dict[str, set[str]]] = []
     for kind, paths in KINDS.items():
-        top, name, *_ = paths[0].split("/")
-        rooms.setdefault(top if top in ("replay", "artifacts") else f"{top}/{name}", []).append(kind)
-    rounds = max(map(len, rooms.values()))
-    return [[kinds[number] for kinds in rooms.values() if number < len(kinds)] for number in range(rounds)]
+        mine = {_scope(path) for path in paths}
+        for batch in found:
+            others = set[str]().union(*batch.values())
+            if not any(one.startswith(other) or other.startswith(one) for one in mine for other in others):
+                batch[kind] = mine
+                break
+        else:
+            found.append({kind: mine})
+    return [list(batch) for batch in found]
 
 
 @pytest.fixture(scope="module")
@@ -218,3 +237,75 @@ def test_what_lies_under_anothers_name_is_right_or_refused_or_reported(
     trial: Trial, kinds: list[str], deed: Deed
 ) -> None:
     assert trial.problems(kinds, deed) == []
+
+
+# What each member of the layout names: a kind, or why there is nothing to swap.
+ONE, LOCK, PLACE, MARK, FOREIGN = "one a store", "a lock", "a place in which nothing is read", "only there or not", "no"
+LAYOUT = {
+    **{f"Layout.{name}": ONE for name in ("marker", "database", "verified", "artifacts", "replay", "recording")},
+    **{f"Layout.{name}": PLACE for name in ("trash", "incoming", "quarantine")},
+    "Layout.recording_entry": "claim", "Layout.run": "run", "Layout.run_at": "run", "Layout.dataset": "dataset",
+    "Layout.table": "table", "Layout.traces": "traces",
+    "RunFolder.meta": "meta", "RunFolder.status": "status", "RunFolder.summary": "summary", "RunFolder.logs": "log",
+    "RunFolder.environment": "environment", "RunFolder.checksums": "checksums", "RunFolder.media": "images",
+    "RunFolder.artifacts_created": "made", "RunFolder.artifacts_used": "used", "RunFolder.deleted": "deleted",
+    "RunFolder.events": "events",
+    "ReelFiles.file": "reel", "ReelFiles.journal": "journal", "ReelFiles.parts": "parts", "ReelFiles.part": "part",
+    "ReelFiles.episodes": "of other programs, whose replays say of nothing whose it is",
+    "ReplayFolder.index": ONE, "ReplayFolder.reel": "reel", "TraceFolder.file": "trace",
+    "EpisodeFolder.path": "episode", "EpisodeFolder.meta": "meta of an episode", "EpisodeFolder.static": "static",
+    "EpisodeFolder.unfinished": MARK, "EpisodeFolder.tombstone": MARK, "EpisodeFolder.tape": "tape",
+    "EpisodeFolder.edits": "as those of a dataset, of which each line says of which episode it is",
+    "EpisodeFolder.vector": "vector", "EpisodeFolder.video": "video", "EpisodeFolder.frames": "frames",
+    "EpisodeFolder.owned": "vector", "DatasetFolder.edits": "edits", "DatasetFolder.episode": "episode",
+    "TableFolder.sibling": "table", "TableFolder.database": "database of a table", "TableFolder.steps": "rows",
+    "TableFolder.manifest": "manifest of a table", "TableFolder.shard": "shard", "TableFolder.part": "shard",
+    "ArtifactsFolder.pool": ONE, "ArtifactsFolder.artifact": "artifact", "ArtifactsFolder.at": "artifact",
+    "PoolFolder.lock": LOCK, "PoolFolder.blob": "content",
+    "ArtifactFolder.lock": LOCK, "ArtifactFolder.versions": "versions", "ArtifactFolder.version": "version",
+    "ArtifactFolder.type": PLACE, "ArtifactFolder.name": PLACE,
+    "VersionFolder.metadata": "metadata", "VersionFolder.manifest": "manifest", "VersionFolder.files": "files",
+    "VersionFolder.folder": "files", "VersionFolder.link_to": "files", "VersionFolder.deleted": "deleted version",
+}  # fmt: skip
+SINGLE = {"playhead.json", "index.json", ".unfinished", "writer.lock", ".lock"}
+
+
+def test_every_file_that_the_layout_knows_is_swapped() -> None:
+    """A new one has to be said here, with the kind that covers it."""
+    members = set()
+    for name in ("Layout", *(name for name in layout.__all__ if name.endswith(("Folder", "Files")))):
+        for member, found in vars(getattr(layout, name)).items():
+            told = getattr(found, "fget", found)
+            if member[0] != "_" and re.fullmatch(r"Path|str|\w+(Folder|Files)", _returned(told)):
+                members.add(f"{name}.{member}")
+    said = {"Layout.relative", "ArtifactsFolder.path"}  # texts that name no file
+    assert members - said == set(LAYOUT)
+    assert {kind for kind in LAYOUT.values() if " " not in kind} <= set(KINDS)
+
+
+def test_the_store_has_two_of_every_file(trial: Trial) -> None:
+    store = trial.store
+    there = {_shape(path.relative_to(store)) for path in store.rglob("*") if path.is_file()}
+    swapped = {
+        _shape(path.relative_to(store))
+        for kind in KINDS
+        for one in pair_of(store, kind)[:1]
+        for path in ([one] if one.is_file() else [path for path in one.rglob("*") if path.is_file()])
+    }
+    assert {
+        shape
+        for shape in there - swapped
+        if Path(shape).name not in SINGLE and not re.search("db-|^playhead.db", shape)
+    } == set()
+
+
+def _returned(function: object) -> str:
+    return str(getattr(function, "__annotations__", {}).get("return", ""))
+
+
+def _shape(path: Path) -> str:
+    """Name what a file is of: without numbers, digests, and the names of runs, signals and images."""
+    known = re.sub(r"[0-9a-f]{2}/[0-9a-f]{64}", "digest", path.as_posix())
+    known = re.sub(r"(run|made|user|gone|died)[12]", "run", known).replace("tables/shards", "tables/table")
+    known = re.sub(r"/(joint|other|said|told)\.", "/vector.", re.sub(r"/(camera|wrist)\.", "/video.", known))
+    return re.sub(r"\d[0-9a-f_]*(first|second)?", "#", known)
