@@ -109,7 +109,7 @@ def rows_in(path: Path) -> Iterator[dict[str, Any]]:
                 ]
                 for values in zip(*columns, strict=True):
                     yield dict(zip(schema.names, values, strict=True))
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, ValueError, KeyError, TypeError, OverflowError, MemoryError) as error:
         raise Damaged(path, "a Parquet file", str(error), "Restore it from a copy") from error
 
 

@@ -236,6 +236,8 @@ class ParquetSamples:
                 inner = inner.flatten()
             parts.append(inner.to_numpy(zero_copy_only=False))
         flat = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0, kind.dtype)
+        if len(flat) != self.count * kind.items:
+            raise Damaged(self.path, f"{self.count * kind.items} numbers", f"{len(flat)}", _REMEDY)
         return np.asarray(flat).reshape(self.count, *(kind.shape or ()))
 
     def _texts(self, column: pa.ChunkedArray) -> NDArray[Any]:
@@ -250,9 +252,13 @@ class ParquetSamples:
 
     def _read(self, name: str) -> pa.ChunkedArray:
         try:
-            return self._file.read(columns=[name]).column(0)
+            found = self._file.read(columns=[name]).column(0)
+            found.validate(full=self._about is None)  # what a checksum of ours covers is compared with it
         except _UNREADABLE as error:
             raise Damaged(self.path, f"whole pages of {name!r}", _said(error), _REMEDY) from error
+        if len(found) != self.count:
+            raise Damaged(self.path, f"{self.count} rows of {name!r}", f"{len(found)}", _REMEDY)
+        return found
 
 
 def _said(error: Exception) -> str:

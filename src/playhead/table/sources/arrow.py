@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead.errors import Damaged, NotFound, WrongType
+from playhead.errors import Damaged, NotFound, PlayheadError, WrongType
 from playhead.table.sources.contract import BLOCK_BYTES
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ def parts(path: Path) -> Iterator[dict[str, NDArray[Any]]]:
                 yield _arrays(path, batch)
     except FileNotFoundError:
         raise NotFound(f"{path} is missing") from None
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except PlayheadError:
+        raise
+    except (pa.ArrowException, ValueError, KeyError, TypeError, OverflowError, MemoryError) as error:
         raise Damaged(path, "an Arrow or Parquet file", str(error), "Write the file again") from error
     except OSError as error:
         if error.errno is not None:
@@ -64,7 +66,9 @@ def _batches(path: Path) -> Iterator[pa.RecordBatch]:
 
     with _mapped(path) as file, pa.ipc.open_file(file) as reader:
         for number in range(reader.num_record_batches):
-            yield from _cut(reader.get_batch(number))
+            batch = reader.get_batch(number)
+            batch.validate(full=True)  # nothing in the file is checked yet, and a place outside would end the process
+            yield from _cut(batch)
 
 
 def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
