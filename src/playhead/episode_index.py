@@ -8,7 +8,7 @@ from typing import Any
 from playhead import facts, strictjson
 from playhead.catalog import episodes as catalog_episodes
 from playhead.catalog.episodes import EpisodeFacts
-from playhead.errors import Damaged
+from playhead.errors import Damaged, foreseen
 from playhead.home import Home
 from playhead.layout import DatasetFolder, EpisodeFolder, Layout
 
@@ -77,9 +77,10 @@ def _facts(layout: Layout, name: str, dataset: DatasetFolder, number: int) -> Ep
     if not folder.path.is_dir():
         return None
     try:
-        meta = facts.known(folder.meta, facts.EPISODE)
-        static = facts.load(folder.static)
-        signals = {signal: "video" if is_video else "vectors" for signal, is_video in folder.signals().items()}
+        with foreseen(folder.path):
+            meta = facts.known(folder.meta, facts.EPISODE)
+            static = facts.load(folder.static)
+            signals = {signal: "video" if is_video else "vectors" for signal, is_video in folder.signals().items()}
     except Damaged:
         meta, static, signals = {}, {}, {}  # listed all the same; whoever opens it hears what is wrong
     if static and not _is_sealed_here(meta, folder):

@@ -21,7 +21,8 @@
     ├── Closed          (+ RuntimeError)
     │   └── Forked                    a forked child holds its parent's recording
     ├── Damaged         (+ ValueError) path, what was expected, what was found
-    │   └── Misplaced                 a whole file that lies under another's name
+    │   ├── Misplaced                 a whole file that lies under another's name
+    │   └── Unforeseen                a check of a file that ended in a way that nobody foresaw
     ├── Diverged        (+ ValueError) what was computed again is not what was recorded; says from which step on
     └── MissingExtra    (+ ImportError) names the install command
 
@@ -31,10 +32,13 @@ message says what was asked, what was found, where, and what to do next.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from playhead.wording import listed
+
+REPORT = "Restore it from a copy, and report this message as a fault of Playhead"
 
 
 class PlayheadError(Exception):
@@ -176,6 +180,28 @@ class Misplaced(Damaged):
     """A file is whole, but it is not the one that its name says: it was swapped, copied or renamed."""
 
     _said = "is another file than its name says"
+
+
+class Unforeseen(Damaged):
+    """A file was looked at, and that ended in a way that nobody foresaw."""
+
+    _said = "could not be checked"
+
+
+@contextlib.contextmanager
+def foreseen(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn an error that nobody foresaw into one that names the file, so that all other files are looked at.
+
+    Raises:
+        Unforeseen: If it was none of Playhead's errors, nor one of the system.
+    """
+    try:
+        yield
+    except (PlayheadError, OSError):
+        raise
+    except Exception as error:
+        said = f"that it could not be checked: {type(error).__name__}: {error}"
+        raise Unforeseen(path, "a check that comes to its end", said, REPORT) from error
 
 
 class Diverged(PlayheadError, ValueError):

@@ -13,7 +13,7 @@ from playhead import checksums, claims, disk, episode_index, facts, journal
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.runs import RunFacts
 from playhead.claims import EDITING, NO_SIGN_OF_LIFE, PROCESS_NOT_FOUND, Claim
-from playhead.errors import Damaged, StoreTooNew
+from playhead.errors import Damaged, StoreTooNew, foreseen
 from playhead.home import Home
 from playhead.lanes.scalars import events
 from playhead.lanes.scalars.index import EventIndex
@@ -279,7 +279,8 @@ def fill(home: Home, layout: Layout, progress: Callable[[Iterable[RunFolder]], I
         with home.database.batch():
             for folder in batch:
                 try:
-                    _add(home, folder, seen, reels, problems)
+                    with foreseen(folder.path):
+                        _add(home, folder, seen, reels, problems)
                 except Damaged as problem:
                     problems.append(problem)
                 except FileNotFoundError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from playhead.errors import Damaged
+from playhead.errors import Damaged, foreseen
 from playhead.lanes.files.manifest import Manifest
 from playhead.lanes.files.versions import Metadata, VersionEntry, Versions
 from playhead.layout import ArtifactFolder, Layout, VersionFolder
@@ -35,15 +35,17 @@ class Found:
         Raises:
             Damaged: A file is not what was written.
         """
-        metadata = Metadata.load(self.folder, self.digest)
-        return metadata, Manifest.load(self.folder, metadata.manifest_digest)
+        with foreseen(self.folder.path):
+            metadata = Metadata.load(self.folder, self.digest)
+            return metadata, Manifest.load(self.folder, metadata.manifest_digest)
 
 
 def versions(layout: Layout) -> Iterator[Found | Damaged]:
     """Walk over the folders of all versions, listed or not; a list that cannot be read gives an error first."""
     for artifact in layout.artifacts.walk():
         try:
-            listed = Versions.load(artifact)
+            with foreseen(artifact.versions):
+                listed = Versions.load(artifact)
         except Damaged as problem:
             yield problem
             listed = Versions(artifact.name, artifact.type)

@@ -29,10 +29,10 @@ def things(ground: Ground) -> Iterator[Thing]:
     folder = ground.layout.artifacts
     contents = _Contents(folder.pool)
     for artifact in folder.walk():
-        yield Thing(LANE, f"{artifact.type}/{artifact.name}", partial(check, ground, contents, artifact))
+        yield Thing(LANE, f"{artifact.type}/{artifact.name}", partial(check, ground, contents, artifact), artifact.path)
     pool = Pool(folder.pool)
     for shard in folder.pool.shards():
-        yield Thing(LANE, f".dedup/{shard.name}", partial(check_shard, ground, pool, shard))
+        yield Thing(LANE, f".dedup/{shard.name}", partial(check_shard, ground, pool, shard), shard)
 
 
 class _Contents:

@@ -15,8 +15,8 @@ LANE = "catalogue"
 def things(ground: Ground) -> Iterator[Thing]:
     """Tell of the file and of its rows; whether these are right is checked with what they are about."""
     if ground.catalogue is not None:
-        yield Thing(LANE, "file", partial(_file, ground))
-        yield Thing(LANE, "rows", partial(_rows, ground))
+        yield Thing(LANE, "file", partial(_file, ground), ground.layout.database)
+        yield Thing(LANE, "rows", partial(_rows, ground), ground.layout.database)
 
 
 def _file(ground: Ground, full: bool) -> Iterator[Finding]:

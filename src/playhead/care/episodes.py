@@ -28,9 +28,9 @@ def things(ground: Ground) -> Iterator[Thing]:
     """Tell of every episode, and of the edits of every dataset."""
     for name in ground.layout.datasets():
         folder = ground.layout.dataset(name)
-        yield Thing(LANE, name, partial(datasets.check, ground, name))
+        yield Thing(LANE, name, partial(datasets.check, ground, name), folder.path)
         for number in folder.numbers():
-            yield Thing(LANE, f"{name}/{number:012}", partial(check, ground, name, number))
+            yield Thing(LANE, f"{name}/{number:012}", partial(check, ground, name, number), folder.episode(number).path)
 
 
 def check(ground: Ground, name: str, number: int, full: bool) -> Iterator[Finding]:

@@ -88,11 +88,13 @@ class Thing:
         lane: Its lane.
         name: Its name, such that things sorted by lane and name have an order that lasts.
         check: Looks at it; given whether every byte is wanted.
+        path: Where it is; None for something that is the store's.
     """
 
     lane: str
     name: str
     check: Callable[[bool], Iterable[Finding]]
+    path: Path | None = None
 
     @property
     def place(self) -> str:

@@ -28,9 +28,9 @@ def things(ground: Ground) -> Iterator[Thing]:
     """Tell of every reel, and of the list of them."""
     folder = ground.layout.replay
     if folder.path.is_dir():
-        yield Thing(LANE, "", partial(_list, ground))
+        yield Thing(LANE, "", partial(_list, ground), folder.index)
     for reel_id in folder.reels():
-        yield Thing(LANE, reel_id, partial(check, ground, folder.reel(reel_id)))
+        yield Thing(LANE, reel_id, partial(check, ground, folder.reel(reel_id)), folder.reel(reel_id).file)
 
 
 def check(ground: Ground, files: ReelFiles, full: bool) -> Iterator[Finding]:

@@ -26,11 +26,11 @@ LANE = "runs"
 def things(ground: Ground) -> Iterator[Thing]:
     """Tell of every run."""
     for folder in ground.layout.run_folders():
-        yield Thing(LANE, ground.layout.relative(folder.path), partial(check, ground, folder))
+        yield Thing(LANE, ground.layout.relative(folder.path), partial(check, ground, folder), folder.path)
     for folder in ground.layout.run_folders(strayed=True):
-        yield Thing(LANE, ground.layout.relative(folder.path), partial(_tell_strayed, ground, folder))
+        yield Thing(LANE, ground.layout.relative(folder.path), partial(_tell_strayed, ground, folder), folder.path)
     if claims.paths(ground.layout):
-        yield Thing(LANE, ground.layout.recording.name, partial(_claims, ground))
+        yield Thing(LANE, ground.layout.recording.name, partial(_claims, ground), ground.layout.recording)
 
 
 def _claims(ground: Ground, full: bool) -> Iterator[Finding]:  # noqa: ARG001

@@ -20,9 +20,9 @@ LANE = "tables"
 def things(ground: Ground) -> Iterator[Thing]:
     """Tell of every table."""
     for name in ground.layout.tables():
-        yield Thing(LANE, name, partial(check, ground, ground.layout.table(name)))
+        yield Thing(LANE, name, partial(check, ground, ground.layout.table(name)), ground.layout.table(name).path)
     for path in ground.layout.odd_tables():
-        yield Thing(LANE, path.name, partial(_odd, path))
+        yield Thing(LANE, path.name, partial(_odd, path), path)
 
 
 def _odd(path: Path, _full: bool) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ def things(ground: Ground) -> Iterator[Thing]:
     """Tell of every trace."""
     for run_id in ground.layout.traced_runs():
         for name, file in ground.layout.traces(run_id).files().items():
-            yield Thing(LANE, f"{run_id}/{name}", partial(check, ground, file))
+            yield Thing(LANE, f"{run_id}/{name}", partial(check, ground, file), file)
 
 
 def check(ground: Ground, file: Path, full: bool) -> Iterator[Finding]:

@@ -10,8 +10,7 @@ from pathlib import Path
 from playhead.care import artifacts, catalogue, episodes, portability, replay, runs, subset, tables, traces
 from playhead.care.finding import DAMAGE, WARNING, Finding, Thing, of_damage, of_trouble
 from playhead.care.ground import Ground
-from playhead.check.finding import REPORT, unforeseen
-from playhead.errors import Damaged, MissingExtra, NotAStore, StoreTooNew
+from playhead.errors import REPORT, Damaged, MissingExtra, NotAStore, PlayheadError, StoreTooNew, foreseen
 from playhead.layout import Layout
 from playhead.paths import GivenPath, as_path
 
@@ -59,17 +58,18 @@ def verify(
 
 def look(thing: Thing, layout: Layout, full: bool) -> Iterator[Finding]:
     """Check one thing; what ends its check is a finding too, and all others are checked."""
+    path = layout.root if thing.path is None else thing.path
     try:
-        yield from thing.check(full)
+        with foreseen(path):
+            yield from thing.check(full)
     except Damaged as error:
         yield of_damage(thing.lane, error)
     except (StoreTooNew, MissingExtra) as error:
-        yield Finding(WARNING, thing.lane, layout.root, f"what can be checked here: {thing.name}", str(error))
+        yield Finding(WARNING, thing.lane, path, f"what can be checked here: {thing.name}", str(error))
     except OSError as error:
-        yield of_trouble(thing.lane, layout.root, error)
-    except Exception as error:  # noqa: BLE001  a check that fails in a way nobody foresaw must not end all others
-        expected = f"a check of {thing.name} that comes to its end"
-        yield Finding(DAMAGE, thing.lane, layout.root, expected, unforeseen(error), REPORT)
+        yield of_trouble(thing.lane, path, error)
+    except PlayheadError as error:  # that no check should raise
+        yield Finding(DAMAGE, thing.lane, path, "a check that comes to its end", repr(error), REPORT)
 
 
 __all__ = ["DAMAGE", "LANES", "look", "verify"]

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from playhead import facts, tape
 from playhead.check import belonging, clocks, values, video
 from playhead.check.belonging import Said
-from playhead.check.finding import DAMAGE, NOTE, REPORT, SEVERITIES, WARNING, Finding, unforeseen
+from playhead.check.finding import DAMAGE, NOTE, SEVERITIES, WARNING, Finding
 from playhead.check.timing import GAP, Timing, timing_of
 from playhead.dataset import LocalDataset
 from playhead.episode import lanes, static_of
 from playhead.episode.seals import Seals
-from playhead.errors import Damaged, NotFound, StoreTooNew
+from playhead.errors import Damaged, NotFound, StoreTooNew, foreseen
 from playhead.layout import DatasetFolder, EpisodeFolder
 from playhead.paths import GivenPath, as_path, as_text
 from playhead.wording import counted
@@ -147,15 +147,14 @@ class _Check:
     def _of_signal(self, name: str, is_video: bool) -> Iterator[Finding]:
         path = self._folder.video(name) if is_video else self._folder.vector(name)
         try:
-            yield from self._signal(name, path, is_video)
+            with foreseen(path):
+                yield from self._signal(name, path, is_video)
         except Damaged as error:
             yield Finding(DAMAGE, Path(error.path), str(error), name)
         except StoreTooNew as error:
             yield Finding(WARNING, path, f"cannot be checked: {error}", name)
         except OSError as error:
             yield Finding(DAMAGE, Path(error.filename or path), _said(error), name)
-        except Exception as error:  # noqa: BLE001  a check that fails in a way nobody foresaw must not end all others
-            yield Finding(DAMAGE, path, unforeseen(error), name, REPORT)
 
     def _state(self) -> Iterator[Finding]:
         path = self._folder.path

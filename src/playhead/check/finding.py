@@ -9,13 +9,6 @@ from typing import Any
 DAMAGE, WARNING, NOTE = "damage", "warning", "note"
 SEVERITIES = (DAMAGE, WARNING, NOTE)
 
-REPORT = "Restore it from a copy, and report this message as a fault of Playhead"
-
-
-def unforeseen(error: Exception) -> str:
-    """Say that a check ended in a way that nobody foresaw."""
-    return f"its check ended with {type(error).__name__}: {error}"
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Finding:
