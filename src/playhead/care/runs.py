@@ -46,18 +46,11 @@ def _tell_strayed(ground: Ground, folder: RunFolder, _full: bool) -> Iterator[Fi
 
 
 def check(ground: Ground, folder: RunFolder, full: bool) -> Iterator[Finding]:
-    """Look at one run; twice where something is found, since it may have been edited under our eyes."""
-    found: list[Finding] = []
-    for _ in range(2):
-        if ground.is_claimed(folder.path.name):
-            yield Finding(
-                NOTE, LANE, folder.path, "a run that has ended", "one that is recorded, edited or not settled"
-            )
-            return
-        found = list(_look(ground, folder, full)) if folder.meta.exists() else []
-        if not found:
-            return
-    yield from found
+    """Look at one run."""
+    if ground.is_claimed(folder.path.name):
+        yield Finding(NOTE, LANE, folder.path, "a run that has ended", "one that is recorded, edited or not settled")
+    elif folder.meta.exists():
+        yield from _look(ground, folder, full)
 
 
 def _look(ground: Ground, folder: RunFolder, full: bool) -> Iterator[Finding]:

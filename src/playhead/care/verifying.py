@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
+from playhead import claims
 from playhead.care import artifacts, catalogue, episodes, portability, replay, runs, subset, tables, traces
 from playhead.care.finding import DAMAGE, WARNING, Finding, Thing, of_damage, of_trouble
 from playhead.care.ground import Ground
 from playhead.errors import REPORT, Damaged, MissingExtra, NotAStore, PlayheadError, StoreTooNew, foreseen
 from playhead.layout import Layout
 from playhead.paths import GivenPath, as_path
+
+_PAUSES = 0.05, 0.3, 1.0  # seconds before each further look, all but the first only while somebody records
 
 Progress = Callable[[Sequence[Thing]], Iterable[Thing]]
 
@@ -50,10 +54,39 @@ def verify(
         yield from ground.findings
         found = sorted((thing for lane in LANES for thing in lane.things(ground)), key=lambda thing: thing.place)
         chosen = found if share is None else subset.next_of(layout, found, share)
+        doubtful: dict[str, list[Finding]] = {}
         for thing in (watch or iter)(chosen):
-            yield from look(thing, layout, full)
+            seen = list(look(thing, layout, full))
+            if any(not finding.is_harmless for finding in seen):
+                doubtful[thing.place] = seen
+            else:
+                yield from seen
+    yield from _again(layout, doubtful, full)
     if share is not None:
         subset.note(layout, found, chosen)
+
+
+def _again(layout: Layout, doubtful: dict[str, list[Finding]], full: bool) -> Iterator[Finding]:
+    """Look again at what seemed wrong: somebody may have been about to write, to seal or to remove it.
+
+    Args:
+        layout: The store.
+        doubtful: What was found, by the place of what it was found in.
+        full: Read every byte.
+    """
+    for number, pause in enumerate(_PAUSES):
+        if not doubtful or (number and not claims.live(layout)):
+            break
+        time.sleep(pause)
+        with Ground(layout) as ground:
+            things = [thing for lane in LANES for thing in lane.things(ground) if thing.place in doubtful]
+            told = {thing.place: list(look(thing, layout, full)) for thing in things}
+        for seen in told.values():
+            if all(finding.is_harmless for finding in seen):
+                yield from seen
+        doubtful = {place: seen for place, seen in told.items() if any(not finding.is_harmless for finding in seen)}
+    for seen in doubtful.values():
+        yield from seen
 
 
 def look(thing: Thing, layout: Layout, full: bool) -> Iterator[Finding]:
