@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import subprocess
 import sys
@@ -137,6 +138,41 @@ def test_a_row_that_says_something_else_than_the_files_is_found(path: Path, stat
 def test_a_missing_row_is_found_at_once(path: Path, statement: str) -> None:
     sql(path, statement)
     assert {finding.cure for finding in wrong(path, full=False)} == {"rebuild"}
+
+
+@pytest.mark.parametrize(
+    ("statement", "name"),
+    [
+        ("UPDATE sources SET offset = offset - 1000 WHERE offset > 5000", "events.jsonl"),
+        ("DELETE FROM sources WHERE run = (SELECT key FROM runs WHERE id = 'run_b')", "events.jsonl"),
+    ],
+)
+def test_a_catalogue_that_is_behind_its_files_is_found_at_once(path: Path, statement: str, name: str) -> None:
+    sql(path, statement)
+    assert {(finding.path.name, finding.cure) for finding in wrong(path, full=False)} == {(name, "rebuild")}
+
+
+@pytest.mark.parametrize(
+    ("statement", "note"),
+    [
+        ("UPDATE points SET value = value + 1e-9 WHERE step = 77", "pong/dqn/runs/run_a/checksums.json"),
+        (
+            "UPDATE episode_folders SET static = '{}' WHERE uid = 'uid1'",
+            "episodes/teleop/000000000000/000000000002/meta.json",
+        ),
+    ],
+)
+def test_where_nothing_says_which_is_right_no_rebuild_is_advised(path: Path, statement: str, note: str) -> None:
+    """As in stores of earlier versions, whose files have no checksums."""
+    sql(path, statement)
+    file = path / note
+    if file.name == "checksums.json":
+        file.unlink()
+    else:
+        file.write_text(json.dumps({k: v for k, v in json.loads(file.read_text()).items() if k != "sealed"}))
+    (found,) = wrong(path)
+    assert (found.lane, found.cure) == ("catalogue", "")
+    assert "Only if the file is right" in found.mend
 
 
 def test_a_catalogue_that_is_no_database_is_a_finding_and_the_rest_is_checked(path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playhead import disk, episode_index, facts, strictjson, tape
 from playhead.care import datasets, journals
-from playhead.care.finding import DAMAGE, NOTE, QUARANTINE, REBUILD, WARNING, Finding, Thing, of_damage
+from playhead.care.finding import DAMAGE, NOTE, QUARANTINE, REBUILD, UNDECIDED, WARNING, Finding, Thing, of_damage
 from playhead.care.ground import Ground
 from playhead.check import belonging, verify_episode
 from playhead.check.belonging import Said
@@ -145,10 +145,14 @@ def _against_catalogue(ground: Ground, name: str, number: int) -> Iterator[Findi
     assert ground.catalogue is not None
     scratch, theirs = ground.scratch()
     episode_index.update(scratch, name, [number])
+    folder, path = ground.layout.dataset(name).episode(number), ground.layout.database
+    is_vouched = folder.is_unfinished() or bool(Seals.among(facts.load(folder.meta)).files)
     for difference in ground.catalogue.differences_in_episode(theirs, name, number):
         expected = f"{difference.where}: {difference.theirs}, as the folder says"
-        path, mend = ground.layout.database, ground.command("rebuild")
-        yield Finding(WARNING, "catalogue", path, expected, difference.ours, mend, REBUILD)
+        if is_vouched:
+            yield Finding(WARNING, "catalogue", path, expected, difference.ours, ground.command("rebuild"), REBUILD)
+        else:
+            yield Finding(WARNING, "catalogue", path, expected, difference.ours, UNDECIDED)
 
 
 def _against_uid(ground: Ground, name: str, number: int) -> Iterator[Finding]:

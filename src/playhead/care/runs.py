@@ -10,7 +10,18 @@ from pathlib import Path
 
 from playhead import checksums, claims, facts, owner, recovery
 from playhead.care import lineage
-from playhead.care.finding import DAMAGE, NOTE, QUARANTINE, REBUILD, RUN_FACTS, WARNING, Finding, Thing, of_damage
+from playhead.care.finding import (
+    DAMAGE,
+    NOTE,
+    QUARANTINE,
+    REBUILD,
+    RUN_FACTS,
+    UNDECIDED,
+    WARNING,
+    Finding,
+    Thing,
+    of_damage,
+)
 from playhead.care.ground import Ground
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.runs import RunFacts
@@ -154,12 +165,14 @@ def _against_catalogue(ground: Ground, folder: RunFolder, known: RunFacts, full:
     if not ground.catalogue.has_run(known.id):
         yield Finding(WARNING, LANE, folder.path, "a row in the catalogue", "none", mend, REBUILD)
         return
-    for part, offset in ground.catalogue.indexed(known.id).items():
+    indexed = ground.catalogue.indexed(known.id)
+    for part in sorted({*indexed, *folder.parts()}):
+        offset = indexed.get(part, 0)
         size = folder.events(part).stat().st_size if folder.events(part).exists() else 0
         if size < offset:
             said = f"{offset:,} bytes, which the catalogue has read"
             yield Finding(DAMAGE, LANE, folder.events(part), said, f"{size:,}", "Restore it from a copy of the store")
-        elif size > offset:
+        elif size > offset and size - events.torn_bytes(folder.events(part)) > offset:
             said = f"all {size:,} bytes of {folder.events(part).name} in the catalogue"
             yield Finding(WARNING, LANE, folder.events(part), said, f"{offset:,}", mend, REBUILD)
     for part, count in ground.catalogue.bad_lines(known.id).items():
@@ -191,8 +204,20 @@ def _every_row(ground: Ground, folder: RunFolder, known: RunFacts) -> Iterator[F
     finally:
         with scratch.database.write() as connection:
             catalog_runs.remove(connection, known.id)
+    is_vouched = _is_vouched(folder)
     for difference in differences:
         expected = f"{difference.where} of {known.id}: {difference.theirs}, as the files of the run say"
-        severity = NOTE if difference.is_rounding else WARNING
-        cure = "" if difference.is_rounding else REBUILD
-        yield Finding(severity, "catalogue", path, expected, difference.ours, mend if cure else "", cure)
+        if difference.is_rounding:
+            yield Finding(NOTE, "catalogue", path, expected, difference.ours)
+        elif is_vouched or not difference.is_of_values:
+            yield Finding(WARNING, "catalogue", path, expected, difference.ours, mend, REBUILD)
+        else:
+            yield Finding(WARNING, "catalogue", path, expected, difference.ours, UNDECIDED)
+
+
+def _is_vouched(folder: RunFolder) -> bool:
+    """Return whether a checksum says that the texts of a run are those that were written."""
+    try:
+        return bool(checksums.load(folder))
+    except Damaged:
+        return False

@@ -93,12 +93,14 @@ class Difference(NamedTuple):
         ours: What the one that is checked says.
         theirs: What the other says.
         is_rounding: They differ in the last digits of a sum alone.
+        is_of_values: Both have the row, with other values.
     """
 
     where: str
     ours: str
     theirs: str
     is_rounding: bool = False
+    is_of_values: bool = False
 
 
 class Catalogue:
@@ -261,7 +263,7 @@ def _difference(
     same = [f"{name}={one[place]!r}" for place, name in enumerate(columns[:4]) if place not in differing]
     where = f"{table} {', '.join(names)}" + (f" ({_cut(', '.join(same))})" if same else "")
     is_rounding = all(name in _SUMS and _are_close(ours[name], theirs[name]) for name in names)
-    return Difference(where, _cut(ours), _cut(theirs), is_rounding)
+    return Difference(where, _cut(ours), _cut(theirs), is_rounding, is_of_values=True)
 
 
 def _are_close(one: Any, other: Any) -> bool:
