@@ -111,10 +111,16 @@ def _schema_of_one(parameter: Parameter) -> Schema:
 def _body(members: tuple[Parameter, ...]) -> Schema:
     return {
         "type": "object",
-        "properties": {one.name: _schema(one, "body") | {"description": one.about} for one in members},
+        "properties": {one.name: _member(one) | {"description": one.about} for one in members},
         "required": [one.name for one in members if one.required],
         "additionalProperties": False,
     }
+
+
+def _member(member: Parameter) -> Schema:
+    """Describe a member of a body; one that may be left out may be null, too."""
+    schema = _schema(member, "body")
+    return schema if member.required else schema | {"type": [schema["type"], "null"]}
 
 
 def _responses(route: Route) -> dict[str, Any]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from playhead.web.site import Site
 
 Kind = Literal["text", "integer", "number", "flag"]
+Method = Literal["GET", "POST", "PATCH"]
 Handler = Callable[["Ask"], Any]
 
 
@@ -154,7 +155,7 @@ class Route:
         may_be_nothing: Whether 204 is an answer.
     """
 
-    method: Literal["GET", "POST", "PATCH"]
+    method: Method
     path: str
     handler: Handler
     summary: str

@@ -17,6 +17,7 @@ import hmac
 import re
 from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
+from typing import get_args
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -24,13 +25,14 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from playhead.web import errors
+from playhead.web.routes import Method
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 MOST_BODY = 1_000_000
 
 _HOST = re.compile(r"(?:\[([0-9a-f:.]{2,45})\]|([a-z0-9_.-]{1,253}))(?::([0-9]{1,5}))?")
 _PORT = 80  # of a Host header that names none
-_SAFE = ("GET", "HEAD", "OPTIONS")
+_WRITING = frozenset(get_args(Method)) - {"GET"}  # no route has another; the others are answered with 405
 _POLICY = (
     "default-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; style-src 'self' 'unsafe-inline'; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; "
@@ -82,7 +84,7 @@ class Guard:
             return errors.answer(403, "Forbidden", message)
         if self._token is not None and not self._shows_token(headers, port):
             return self._welcome(scope, port)
-        return None if scope["method"] in _SAFE else _refusal_of_write(headers)
+        return _refusal_of_write(headers) if scope["method"] in _WRITING else None
 
     def _shows_token(self, headers: Headers, port: int) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")

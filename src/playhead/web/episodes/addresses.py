@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from playhead.errors import BadRef
+from playhead.layout import MAX_NAME_BYTES
 from playhead.ref import ROW, SAMPLE, EpisodeRef, not_an_address
 from playhead.web.routes import Answer, Ask, Handler, Parameter, Route, in_path
 
@@ -16,7 +17,7 @@ REPLAY, DATASET = "replay", "dataset"
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
 
 _ID = in_path("id", "The id of an episode that an agent played.", longest=200)
-_NAME = in_path("name", "The dataset.", longest=250)
+_NAME = in_path("name", "The dataset.", longest=MAX_NAME_BYTES)
 _UID = in_path("uid", "The identity of an episode in it.", longest=200)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import unicodedata
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,7 @@ def datasets(ask: Ask) -> Any:
 def of_dataset(ask: Ask) -> Any:
     """List the episodes of a dataset that are not dropped."""
     home = ask.site.home
-    name = layout.check_name(ask["name"], "dataset name")
+    name = unicodedata.normalize("NFC", ask["name"])
     if name not in home.layout.datasets():
         raise NotFound.among("dataset", name, home.layout.datasets())
     if home.database.mode == "a":  # folders appear without a word: copied by hand, or made just before a crash
@@ -184,7 +185,7 @@ ROUTES: tuple[Route, ...] = (
         "/api/datasets/{name}/episodes",
         of_dataset,
         "List the episodes of a dataset.",
-        parameters=(in_path("name", "The dataset.", longest=250), _OFFSET, _LIMIT),
+        parameters=(in_path("name", "The dataset.", longest=layout.MAX_NAME_BYTES), _OFFSET, _LIMIT),
         answer=Answer("A page of episodes.", _LIST),
     ),
 )

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 import threading
+import unicodedata
 from collections import OrderedDict
 
-from playhead import clock, episode_index, layout
+from playhead import clock, episode_index
 from playhead.catalog import listing
 from playhead.catalog.listing import Listed
 from playhead.episode import Unfinished
@@ -84,7 +85,7 @@ class Opened:
         return found
 
     def _recorded(self, address: Address) -> OpenEpisode:
-        name = layout.check_name(address.dataset or "", "dataset name")
+        name = unicodedata.normalize("NFC", address.dataset or "")
         key = ("dataset", name, address.id)
         with self._lock:
             found = self._open.get(key)
