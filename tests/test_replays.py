@@ -162,6 +162,10 @@ def test_steps_and_episodes_are_in_sql(store: playhead.Store) -> None:
     assert store.sql("SELECT count(*) AS n FROM steps WHERE frame_ref IS NULL").to_pylist() == [{"n": 8}]
     plan = store.sql("EXPLAIN QUERY PLAN SELECT * FROM steps WHERE episode_id = 'x'").to_pylist()
     assert not any(str(step["detail"]).startswith(("SCAN s", "SCAN e")) for step in plan)
+    plan = store.sql("EXPLAIN QUERY PLAN SELECT * FROM steps WHERE reel = 'run_a' AND row = 13").to_pylist()
+    details = [str(step["detail"]) for step in plan]
+    assert any(detail.startswith("SEARCH e USING INDEX") for detail in details)  # only the episodes of this reel
+    assert any(detail.startswith("SEARCH s USING PRIMARY KEY") for detail in details)
     # Without Playhead too.
     with sqlite3.connect(store.path / "playhead.db") as plain:
         assert plain.execute("SELECT count(*), sum(json_extract(info, '$.lives')) FROM steps").fetchone()[0] == 35

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from playhead.dataset import LocalDataset, LocalDatasetWriter
 from playhead.episode import DiskEpisode, DiskEpisodeWriter, Episode, EpisodeView, Unfinished
 from playhead.errors import (
     BadKey,
@@ -128,8 +129,36 @@ def test_names_of_signals_and_static_items_do_not_collide(tmp_path: Path) -> Non
     assert DiskEpisode(tmp_path / "ep").static == {"k": 1}
 
 
+@pytest.mark.parametrize("how", ["finished", "recovered", "edited"])
+def test_bytes_of_static_items_come_back_as_they_were(tmp_path: Path, how: str) -> None:
+    given = {"key": b"\x00\xff", "deep": [{"a": bytearray(b"x")}, b""], "plain": {"x": 1}}
+    read = {"key": b"\x00\xff", "deep": [{"a": b"x"}, b""], "plain": {"x": 1}}
+    writer = LocalDatasetWriter(tmp_path).new_episode(uid="one")
+    if how != "edited":
+        for name, item in given.items():
+            writer.set_static(name, item)
+    writer.append("x", 1.0, 1)
+    if how == "recovered":
+        writer.flush()
+        writer._tape.abandon()  # as a kill would
+        [unfinished] = LocalDataset(tmp_path).unfinished
+        unfinished.recover()
+    else:
+        writer.close()
+    dataset = LocalDataset(tmp_path).edited
+    if how == "edited":
+        dataset = dataset.set_static("one", given)
+        assert dict(dataset[0].static) == read
+    assert dict(LocalDataset(tmp_path).edited[0].static) == read
+
+
+def test_a_dict_that_would_be_read_as_bytes_is_refused(tmp_path: Path) -> None:
+    with DiskEpisodeWriter(tmp_path / "ep") as writer, pytest.raises(WrongType, match="stands for bytes"):
+        writer.set_static("x", [{"__bytes_b64__": "eA=="}])
+
+
 @pytest.mark.parametrize(
-    "bad", [None, (1, 2), {1, 2}, np.zeros(2), {1: "a"}, {"a": None}, [np.float32(1)], b"x", object()]
+    "bad", [None, (1, 2), {1, 2}, np.zeros(2), {1: "a"}, {"a": None}, [np.float32(1)], memoryview(b"x"), object()]
 )
 def test_static_items_are_plain_json(tmp_path: Path, bad: Any) -> None:
     with DiskEpisodeWriter(tmp_path / "ep") as writer:

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from playhead import disk, layout, strictjson
 from playhead.dataset.contract import Dataset
-from playhead.episode import DiskEpisode, Episode
+from playhead.episode import DiskEpisode, Episode, items
 from playhead.errors import Damaged, NotFound, WrongType
 from playhead.layout import DatasetFolder, EpisodeFolder
 from playhead.paths import GivenPath, as_path
@@ -96,17 +96,18 @@ class EditedDataset(Dataset):
             return
         for number, line in enumerate(lines, 1):
             try:
-                self._apply(strictjson.decode(line))
+                self._apply(path, strictjson.decode(line))
             except (strictjson.JSONDecodeError, WrongType) as error:
                 raise Damaged(
                     f"{path}:{number}", "an edit", f"{line[:80]!r} ({error})", "Mend or remove the line"
                 ) from error
 
-    def _apply(self, record: Any) -> None:
+    def _apply(self, path: Path, record: Any) -> None:
         match record:
             case {"op": "set_static", "v": 1, "ep": str(uid), "data": dict(data)}:
                 self._named.add(uid)
-                self._items.setdefault(uid, {}).update(strictjson.restore(data))
+                said = {name: items.from_json(path, item) for name, item in data.items()}
+                self._items.setdefault(uid, {}).update(said)
             case {"op": "drop", "v": 1, "ep": str(uid)}:
                 self._named.add(uid)
                 self._dropped.add(uid)
@@ -162,9 +163,10 @@ class EditedDataset(Dataset):
             NotFound: No episode has this uid.
             WrongType: An item cannot be kept as JSON.
         """
-        if not isinstance(data, dict) or not strictjson.is_json(data):
-            raise WrongType("edited items are a dict that is JSON-serializable: text, numbers, booleans, lists, dicts")
-        return self._write({"op": "set_static", "v": _VERSION, "ep": uid, "data": strictjson.plain(data)})
+        if not isinstance(data, dict) or any(not isinstance(name, str) for name in data):
+            raise WrongType(f"edited items are a dict of names to values, not {type(data).__name__}")
+        said = {name: items.as_json(item, f"the edited item {name!r}") for name, item in data.items()}
+        return self._write({"op": "set_static", "v": _VERSION, "ep": uid, "data": said})
 
     def drop(self, uid: str) -> Self:
         """Leave an episode out; its recording stays.

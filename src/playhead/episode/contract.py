@@ -279,7 +279,7 @@ class EpisodeWriter(ABC):
 
         Args:
             name: The item.
-            data: Text, a number, a boolean, or lists and dicts of them.
+            data: Text, a number, a boolean, bytes, or lists and dicts of them.
 
         Raises:
             Exists: An item or a signal of this name is there.

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from playhead import facts, strictjson
-from playhead.episode import lanes, seals
+from playhead import facts
+from playhead.episode import items, lanes, seals
 from playhead.episode.contract import Episode
 from playhead.episode.seals import Seals
 from playhead.errors import Damaged, NotFound
@@ -151,25 +151,4 @@ def static_of(folder: EpisodeFolder) -> dict[str, Any]:
     Raises:
         Damaged: The file is not what was written.
     """
-    return {name: _decoded(folder.static, item) for name, item in facts.load(folder.static).items()}
-
-
-def _decoded(path: str, value: Any) -> Any:
-    """Undo what JSON cannot hold: numbers that are not finite, and bytes as other programs write them."""
-    if isinstance(value, dict):
-        if set(value) == {"__bytes_b64__"}:
-            return _bytes(path, value["__bytes_b64__"])
-        return {key: _decoded(path, item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_decoded(path, item) for item in value]
-    return strictjson.restore(value)
-
-
-def _bytes(path: str, text: Any) -> bytes:
-    import base64
-    import binascii
-
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, TypeError, ValueError) as error:
-        raise Damaged(path, "bytes in base 64", str(error)) from error
+    return {name: items.from_json(folder.static, item) for name, item in facts.load(folder.static).items()}

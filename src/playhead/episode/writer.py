@@ -14,12 +14,12 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from playhead import __version__, clock, disk, facts, layout, strictjson
+from playhead import __version__, clock, disk, facts, layout
 from playhead.capture import git
-from playhead.episode import lanes, sealing
+from playhead.episode import items, lanes, sealing
 from playhead.episode.contract import EpisodeWriter
 from playhead.episode.sealing import seal
-from playhead.errors import Closed, Exists, WrongType
+from playhead.errors import Closed, Exists
 from playhead.layout import EpisodeFolder
 from playhead.paths import GivenPath, as_text
 from playhead.signal.contract import check_stamp
@@ -167,12 +167,7 @@ class DiskEpisodeWriter(EpisodeWriter):
             raise Exists(f"Signal '{name}' already exists for this episode; choose another name for the static item")
         if name in self._static:
             raise Exists(f"Static item '{name}' already set for this episode")
-        if not strictjson.is_json(data):
-            raise WrongType(
-                f"the static item {name!r} must be JSON-serializable: text, numbers, booleans, and lists and dicts of "
-                f"them, not {type(data).__name__}; turn arrays into lists with .tolist()"
-            )
-        value = strictjson.plain(data)
+        value = items.as_json(data, f"the static item {name!r}")
         self._tape.note({name: value})
         self._static[name] = value
 
