@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from playhead import disk
+from playhead.catalog.files import files_of
 from playhead.catalog.meaning import meaning
 from playhead.errors import Closed, Damaged, NotFound, WrongType
 
@@ -39,6 +40,12 @@ class TableFile:
         self.check_folder()
         if mode == "ro" and _has_bytes(f"{self.path}-journal"):
             mode = "rw"  # its making was stopped half-way, which only a writer takes back
+        if mode == "rwc":
+            with contextlib.suppress(FileExistsError):  # SQLite would make it for the owner alone
+                disk.write_blocks(self.path, (), durable=False)
+        if mode != "ro":
+            for path in files_of(self.path):
+                disk.share_file(path)
         query = f"mode={mode}"
         if mode == "ro" and not os.access(self.path.parent, os.W_OK):
             # SQLite's shared memory cannot be made there; and what is only in the log must not be passed over.
