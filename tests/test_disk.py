@@ -6,9 +6,10 @@ import contextlib
 import errno
 import multiprocessing
 import os
+import resource
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -536,3 +537,36 @@ def test_a_draft_whose_last_write_fails_leaves_nothing(tmp_path: Path) -> None:
         draft.commit()
     assert os.listdir(tmp_path) == ["file"]
     assert (tmp_path / "file").read_bytes() == OLD
+
+
+MIB = 1 << 20
+
+
+@contextlib.contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """Let the kernel refuse longer files, as a full disk does."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("how", ["append", "append again", "append_all", "write_blocks", "replace", "copy"])
+def test_a_write_that_the_kernel_refuses_names_the_file(tmp_path: Path, how: str) -> None:
+    path, source = tmp_path / "file", tmp_path / "source"
+    source.write_bytes(bytes(2 * MIB))
+    file = disk.Appender(tmp_path / "appended")
+    writes: dict[str, Callable[[], object]] = {
+        "append": lambda: file.append(bytes(2 * MIB)),
+        "append again": lambda: (file.append(bytes(MIB)), file.append(b"x")),
+        "append_all": lambda: file.append_all([bytes(MIB), b"x"]),
+        "write_blocks": lambda: disk.write_blocks(path, [bytes(MIB), b"x"], durable=False),
+        "replace": lambda: disk.replace(path, bytes(2 * MIB)),
+        "copy": lambda: disk.copy(source, path),
+    }
+    with files_of_at_most(MIB), pytest.raises(OSError, match=r"too large|No space") as refused:
+        writes[how]()
+    assert ("appended" if how.startswith("append") else path.name) in str(refused.value.filename)
+    file.close()

@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 
 from playhead.disk import hook
-from playhead.disk.hook import StrPath, before, write_all
+from playhead.disk.hook import StrPath, before, with_path, write_all
 from playhead.disk.locking import flock
 from playhead.disk.opening import open_to_write
 from playhead.disk.syncing import sync
@@ -54,7 +54,10 @@ class Appender:
             return self.append_all([data])
         # The quick way: one call to the kernel, taken by nearly every append.
         self._end = end = start + len(data)
-        written = os.write(self._fd, data)
+        try:
+            written = os.write(self._fd, data)
+        except OSError as error:
+            raise with_path(error, self.path) from None
         if written != len(data):
             self._write([memoryview(data)[written:]])
         self.size = end

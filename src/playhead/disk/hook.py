@@ -48,6 +48,11 @@ def before(operation: str, path: StrPath, size: int = 0) -> int | None:
     return None if installed is None else installed(operation, os.fspath(path), size)
 
 
+def with_path(error: OSError, path: StrPath) -> OSError:
+    """Return an error of a descriptor with the file that it is about, which the kernel does not name."""
+    return OSError(error.errno, error.strerror, os.fspath(path))
+
+
 def write_all(fd: int, path: StrPath, buffers: Sequence[bytes | memoryview]) -> None:
     """Write all of some buffers."""
     pending = [memoryview(buffer).cast("B") for buffer in buffers]
@@ -56,7 +61,10 @@ def write_all(fd: int, path: StrPath, buffers: Sequence[bytes | memoryview]) -> 
         if limit is not None:
             os.write(fd, b"".join(pending)[:limit])
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(path))
-        written = os.writev(fd, pending[:_MOST_BUFFERS])
+        try:
+            written = os.writev(fd, pending[:_MOST_BUFFERS])
+        except OSError as error:
+            raise with_path(error, path) from None
         while pending and written >= len(pending[0]):
             written -= len(pending.pop(0))
         if written:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 
-from playhead.disk.hook import StrPath, before
+from playhead.disk.hook import StrPath, before, with_path
 
 _SYNCFS = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)  # of Linux alone
 
@@ -13,7 +13,10 @@ _SYNCFS = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)  # of Linux
 def sync(fd: int, path: StrPath) -> None:
     """Wait until what was written through a descriptor is on the medium."""
     before("fsync", path)
-    os.fsync(fd)
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        raise with_path(error, path) from None
 
 
 def sync_folder(path: StrPath) -> None:

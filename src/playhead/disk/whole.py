@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from playhead.disk import hook
-from playhead.disk.hook import StrPath, before, write_all
+from playhead.disk.hook import StrPath, before, with_path, write_all
 from playhead.disk.naming import cannot_link, discard, rename, temporary_beside
 from playhead.disk.opening import open_to_read
 from playhead.disk.syncing import sync, sync_folder
@@ -120,8 +120,7 @@ def write_blocks(path: StrPath, blocks: Iterable[bytes | memoryview], *, mode: i
     try:
         if hook.installed is None:
             for block in blocks:
-                if os.write(fd, block) != len(block):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(path))
+                _write(fd, path, block)
         else:
             for block in blocks:
                 write_all(fd, path, [block])
@@ -129,6 +128,15 @@ def write_blocks(path: StrPath, blocks: Iterable[bytes | memoryview], *, mode: i
             sync(fd, path)
     finally:
         os.close(fd)
+
+
+def _write(fd: int, path: StrPath, block: bytes | memoryview) -> None:
+    try:
+        written = os.write(fd, block)
+    except OSError as error:
+        raise with_path(error, path) from None
+    if written != len(block):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(path))
 
 
 def reserve(path: StrPath, size: int, *, mode: int = 0o600) -> int:
