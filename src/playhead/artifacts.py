@@ -20,7 +20,7 @@ from playhead.lanes.files.versions import DELETED, LATEST, VersionEntry, Version
 from playhead.layout import ArtifactFolder, RunFolder
 from playhead.paths import GivenPath, as_path
 
-_REF = re.compile(r"(?:(?P<type>[^/:]+)/)?(?P<name>[^/:]+):(?P<which>[^/:]+)")
+_REF = re.compile(r"(?:(?P<type>[^/:]+)/)?(?P<name>[^/:]+):(?P<which>.+)", re.DOTALL)
 _NUMBER = re.compile(r"v([0-9]{1,10})")
 
 Paths = GivenPath | Sequence[GivenPath]
@@ -32,6 +32,7 @@ class Artifacts:
         store.artifacts["policy:latest"]                # a version, by number or alias
         store.artifacts["model/policy:v3"]              # where types share a name
         store.artifacts.versions("policy")              # all versions that are not deleted, in order
+        store.artifacts.named("best")                   # of all artifacts, the version with this alias
         for row in store.artifacts: print(row.type, row.name, row.latest)
         store.artifacts.save("policy", "model.pt")      # without a run
 
@@ -51,12 +52,10 @@ class Artifacts:
         """
         found = _REF.fullmatch(ref) if isinstance(ref, str) else None
         if found is None:
-            raise BadRef(
-                f"{ref!r} names no version of an artifact; write 'policy:latest', 'policy:v3' or 'model/policy:v3'"
-            )
+            raise _bad(ref)
         folder = self._folder(found["type"], found["name"])
         versions = Versions.load(folder)
-        entry = _entry(folder, versions, found["which"])
+        entry = _entry(folder, versions, found["which"], ref)
         if not folder.version(entry.version).path.is_dir():
             raise NotFound(f"the version {folder.name}:v{entry.version} was purged")
         return ArtifactVersion(self._home, folder, versions, entry)
@@ -104,6 +103,16 @@ class Artifacts:
         ]
         return [version for version in found if deleted or not version.is_deleted]
 
+    def named(self, alias: str, type: str | None = None) -> Sequence[ArtifactVersion]:
+        """List the versions that a word names, of all artifacts: `store.artifacts.named("best")`.
+
+        Args:
+            alias: The word; `latest` for the newest version of each artifact.
+            type: Only artifacts of this type.
+        """
+        found = (f"{row.type}/{row.name}:v{row.version}" for row in index.named(self._home, alias, type))
+        return [self[ref] for ref in found if ref in self]
+
     def save(
         self,
         artifact: Artifact | str,
@@ -144,7 +153,11 @@ class Artifacts:
         return f"<Artifacts of {self._home.layout.root}: {shown or 'none yet; save one by .save(name, path)'}{more}>"
 
 
-def _entry(folder: ArtifactFolder, versions: Versions, which: str) -> VersionEntry:
+def _bad(ref: object) -> BadRef:
+    return BadRef(f"{ref!r} names no version of an artifact; write 'policy:latest', 'policy:v3' or 'model/policy:v3'")
+
+
+def _entry(folder: ArtifactFolder, versions: Versions, which: str, ref: str) -> VersionEntry:
     entries = {
         entry.version: entry
         for entry in versions.entries
@@ -155,12 +168,16 @@ def _entry(folder: ArtifactFolder, versions: Versions, which: str) -> VersionEnt
         if not int(number[1]):
             raise BadRef(f"{folder.name}:{which} names no version; the first one is v1")
         found = versions.get(int(number[1]))
+        if found is None and versions.aliases.get(which) in entries:
+            return entries[versions.aliases[which]]  # other programs name versions so, too
         if found is None:
             raise NotFound.among(f"version of {folder.name}", which, (f"v{one}" for one in entries))
         return found
     if which == LATEST and entries:
         return entries[max(entries)]
     named = {alias: one for alias, one in versions.aliases.items() if one in entries}
+    if which not in named and not {"/", ":"}.isdisjoint(which):
+        raise _bad(ref)  # only other programs give such words
     if which not in named:
         raise NotFound.among(f"alias of {folder.name}", which, named, hint="A version is named by v1, v2, …")
     return entries[named[which]]

@@ -103,6 +103,34 @@ def test_versions_arrive_with_their_numbers_names_marks_and_contents(
     assert wrong(store) == []
 
 
+def test_aliases_arrive_and_are_found_whatever_they_are(
+    folder: RunicornFolder, store: playhead.Store, tmp_path: Path
+) -> None:
+    words = {"best": 1, "prod 1.0": 2, "v7": 1, "v3": 1, "a:b": 1, "ünï": 3, "x/y": 2, "a\nb": 3, "%41": 2, "12": 2}
+    save(folder.path, FIRST, SECOND, THIRD, aliases=words)
+    save(folder.path, FIRST, SECOND, name="other", type="dataset", aliases={"best": 2, "x/y": 1})
+    assert runicorn.migrate(folder.path, store).is_complete
+    for word, number in words.items():
+        expected = 3 if word == "v3" else number  # the version of this number goes first
+        assert store.artifacts[f"policy:{word}"].version == store.artifacts[f"model/policy:{word}"].version == expected
+        found = {(one.type, one.name): one.version for one in store.artifacts.named(word)}
+        assert found["model", "policy"] == number
+    with pytest.raises(playhead.errors.NotFound):
+        store.artifacts["policy:v8"]
+    assert [one.ref for one in store.artifacts.named("best")] == ["dataset/other:v2", "model/policy:v1"]
+    assert [one.ref for one in store.artifacts.named("best", "model")] == ["model/policy:v1"]
+    assert [one.ref for one in store.artifacts.named("latest")] == ["dataset/other:v2", "model/policy:v3"]
+    assert list(store.artifacts.named("none")) == []
+    sql = "SELECT name, version FROM artifact_versions, json_each(aliases) AS alias WHERE alias.value = 'x/y'"
+    assert sorted(map(tuple, (row.values() for row in store.sql(sql).to_pylist()))) == [("other", 1), ("policy", 2)]
+    store.artifacts["policy:a:b"].alias("best", "good")
+    store.artifacts["policy:x/y"].delete()
+    with playhead.open(store.path, mode="r") as reading:
+        assert [one.ref for one in reading.artifacts.named("good")] == ["model/policy:v1"]
+        assert [one.ref for one in reading.artifacts.named("x/y")] == ["dataset/other:v1"]
+    assert wrong(store) == []
+
+
 def test_what_the_real_program_saved_arrives(store: playhead.Store, tmp_path: Path) -> None:
     if not GOLDEN.is_dir():
         pytest.skip("the golden samples are not here")

@@ -148,6 +148,16 @@ def listing(home: Home, type: str | None = None) -> list[Listed]:
     return [rows[key] for key in sorted(rows)]
 
 
+def named(home: Home, alias: str, type: str | None = None) -> list[VersionFacts]:
+    """List the versions of a store that an alias names, by type and name."""
+    overlay = {(facts.type, facts.name): versions for facts, versions in refresh(home)}
+    with home.database.read() as connection:
+        found = [one for one in catalog.named(connection, alias) if (one.type, one.name) not in overlay]
+    found += [one for versions in overlay.values() for one in versions if alias in strictjson.decode(one.aliases)]
+    chosen = (one for one in found if type in (None, one.type) and one.status != DELETED)
+    return sorted(chosen, key=lambda one: (one.type, one.name, one.version))
+
+
 def _listed(facts: ArtifactFacts, versions: Sequence[VersionFacts]) -> Listed:
     latest = next((one for one in versions if one.version == facts.latest), None)
     return Listed(

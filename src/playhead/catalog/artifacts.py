@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, bindparam, delete, func, select
+from sqlalchemy import Connection, and_, bindparam, delete, func, select, true
 from sqlalchemy.dialects.sqlite import insert
 
 from playhead.catalog.schema import artifact_uses, artifact_versions, artifacts, runs
@@ -141,6 +141,14 @@ def versions(connection: Connection, type: str, name: str) -> dict[int, VersionF
     table = artifact_versions
     rows = connection.execute(select(table).where((table.c.type == type) & (table.c.name == name)))
     return {row.version: VersionFacts(**row._mapping) for row in rows}
+
+
+def named(connection: Connection, alias: str) -> list[VersionFacts]:
+    """List the versions that an alias names."""
+    table = artifact_versions
+    words = func.json_each(table.c.aliases).table_valued("value")
+    query = select(table).join(words, true()).where(words.c.value == alias)
+    return [VersionFacts(**row._mapping) for row in connection.execute(query)]
 
 
 def makers(connection: Connection) -> list[Use]:

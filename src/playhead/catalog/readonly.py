@@ -15,6 +15,7 @@ Parameters = Sequence[Any] | Mapping[str, Any]
 
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _HARMLESS_PRAGMAS = {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "foreign_key_list"}
+_OF_JSON = ("json_each", "json_tree")  # tables of what a JSON text holds: aliases, tags, configs
 _INSTRUCTIONS_BETWEEN_LOOKS = 20_000
 # Bytes of one text or blob. Nothing stops a function of SQL while it makes one; of this size that takes a second.
 MOST_BYTES = 64 << 20
@@ -50,6 +51,8 @@ def query(
         connection.execute("PRAGMA query_only=ON")
         connection.execute("PRAGMA temp_store=MEMORY")
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
+        for name in _OF_JSON:  # SQLite makes them at their first use, which to the authorizer looks like writing
+            connection.execute(f"SELECT 1 FROM {name}('[]')")
         connection.set_authorizer(_authorizer(refused))
         # Coming back to Python now and then is also what lets Ctrl-C through.
         connection.set_progress_handler(lambda: _is_past(deadline), _INSTRUCTIONS_BETWEEN_LOOKS)

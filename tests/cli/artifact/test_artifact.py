@@ -40,6 +40,11 @@ def test_ls(place: Path, tmp_path: Path) -> None:
     assert "policy" in shown
     assert "best" in shown
     assert "v2" in invoke("artifact", "ls", "policy", store=place).stdout
+    for name in ([], ["policy"]):
+        found = answer("artifact", "ls", *name, "--alias", "best", store=place)
+        assert [one["ref"] for one in found] == ["model/policy:v2"]
+    assert answer("artifact", "ls", "data", "--alias", "best", store=place) == []
+    assert "dataset/data:v1" in invoke("artifact", "ls", "--alias", "latest", store=place).stdout
     playhead.open(tmp_path / "empty").close()
     assert "playhead artifact save" in invoke("artifact", "ls", store=tmp_path / "empty").stderr
 

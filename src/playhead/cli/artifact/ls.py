@@ -22,17 +22,28 @@ _EXAMPLE = "    playhead artifact save policy model.pt"
 @click.command(
     "ls",
     epilog=examples(
-        "playhead artifact ls", "playhead artifact ls policy", "playhead artifact ls --type dataset --json"
+        "playhead artifact ls",
+        "playhead artifact ls policy",
+        "playhead artifact ls --alias best",
+        "playhead artifact ls --type dataset --json",
     ),
 )
 @name_argument
 @click.option("--type", "kind", metavar="TYPE", help="Only artifacts of this type.")
+@click.option("--alias", metavar="WORD", help="Only versions with this alias, of all artifacts or of NAME.")
 @click.option("--deleted", is_flag=True, help="Of one artifact: also versions that are deleted and can be restored.")
 @json_option
 @store_option
-def command(name: str | None, kind: str | None, deleted: bool, as_json: bool, store_path: str | None) -> None:
+def command(
+    name: str | None, kind: str | None, alias: str | None, deleted: bool, as_json: bool, store_path: str | None
+) -> None:
     """List artifacts, or with NAME the versions of one."""
     with open_to_read(store_path) as store:
+        if alias is not None:
+            found = store.artifacts.named(alias, kind)
+            one = None if name is None else {version.ref for version in store.artifacts.versions(name, kind)}
+            _print_versions([version for version in found if one is None or version.ref in one], as_json, name is None)
+            return
         if name is not None:
             _print_versions(list(store.artifacts.versions(name, kind, deleted=deleted)), as_json)
             return
@@ -83,12 +94,12 @@ def _row(row: Listed) -> list[str | Cell]:
     ]
 
 
-def _print_versions(versions: list[ArtifactVersion], as_json: bool) -> None:
+def _print_versions(versions: list[ArtifactVersion], as_json: bool, are_of_several: bool = False) -> None:
     if as_json:
         output.print_json([version.summary() for version in versions])
         return
     columns = [
-        Column("version", style="bold"),
+        Column("version", style="bold", shrinks=are_of_several),
         Column("files", right=True),
         Column("size", right=True),
         Column("saved"),
@@ -97,7 +108,7 @@ def _print_versions(versions: list[ArtifactVersion], as_json: bool) -> None:
     ]
     rows: list[list[str | Cell]] = [
         [
-            f"v{version.version}",
+            words.one_line(version.ref) if are_of_several else f"v{version.version}",
             f"{version.num_files:,}",
             words.size(version.size),
             words.age(version.created_at),
