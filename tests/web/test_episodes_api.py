@@ -185,6 +185,7 @@ def test_steps_say_what_was_done_and_what_came_of_it(get: httpx.Client) -> None:
     assert row == {
         "index": 10, "time_s": 0.2, "action": {"move": [10.0, -10.0], "grip": 0}, "reward": 5.0, "return": 5.0,
         "terminated": False, "truncated": False, "info": {"lives": 3, "x": None}, "agent": None, "has_frame": True,
+        "action_name": None,
     }  # fmt: skip
     assert [row["index"] for row in content["rows"] if not row["has_frame"]] == [5, 6, 7]
     last = get.get(f"{KINDS}/steps", params={"start": 59, "stop": 2000}).json()
@@ -418,3 +419,24 @@ def test_holes_are_known(get: httpx.Client) -> None:
     marks = [mark for mark in get.get(KINDS).json()["marks"] if mark["kind"] == "missing"]
     assert [(mark["index"], mark["text"]) for mark in marks] == [(5, "frame: 3 missing"), (20, "frame: missing")]
     assert {index for mark in marks for index in range(mark["index"], mark["index"] + 3)} >= set(HOLES)
+
+
+def test_actions_have_the_names_that_the_environment_knows(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    own = {"red": {"action_meanings": ["LEFT", "RIGHT"]}, "blue": {}}
+    with playhead.open(path) as store, store.run("p", "n", run_id="named", environment=False) as run:
+        for facts, agents in (
+            ({"action_meanings": ["NOOP", "FIRE"]}, (None, None)),
+            ({"agents": own}, ("red", "blue")),
+        ):
+            reel = run.new_reel(facts=facts)
+            reel.begin()
+            for step, agent in enumerate(agents):
+                reel.step({"actions": np.int64(step if agent is None else 1)}, 0.0, False, False, agent=agent)
+            reel.end("closed")
+    with playhead.open(path, mode="r") as store, Background(make_app(store)) as server:
+        client = httpx.Client(base_url=server.address)
+        for name, expected in (("named", ["NOOP", "FIRE"]), ("named.1", ["RIGHT", None])):
+            rows = client.get(f"/api/episodes/replay/{name}-ep0000/steps").json()["rows"]
+            assert [row["action_name"] for row in rows] == expected
+        client.close()

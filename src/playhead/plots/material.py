@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from playhead.check.timing import Timing, timing_of
 from playhead.episode import Episode
 from playhead.errors import Damaged, Empty, NotFound
+from playhead.replay.naming import ActionNames
 from playhead.signal import Signal
 
 _SAME_CLOCK_NS = 3600 * 10**9
@@ -83,6 +84,9 @@ def gather(episode: Episode, names: Iterable[str] | None = None) -> Material:
         if name not in episode.signals:
             raise NotFound.among("signal", name, episode.signals)
         _sort(name, episode.signals[name], cameras, curves)
+    called = ActionNames(episode.static)
+    if called:
+        curves = [_named(curve, called) for curve in curves]
     every = [camera.timing for camera in cameras] + [curve.timing for curve in curves]
     timings = [timing for timing in every if timing.samples]
     if not timings:
@@ -91,6 +95,16 @@ def gather(episode: Episode, names: Iterable[str] | None = None) -> Material:
     near = [timing for timing in timings if _is_near(timing, middle)] or timings
     start = min(timing.start_ts or 0 for timing in near)
     return Material(cameras, curves, start, (max(timing.last_ts or 0 for timing in near) - start) / 1e9)
+
+
+def _named(curve: Curve, names: ActionNames) -> Curve:
+    """Put names in the place of the numbers of actions, if all of them have one."""
+    agent, _, signal = curve.name.rpartition(".")
+    if signal != "action" or curve.values.ndim != 1 or curve.values.dtype.kind not in "iu":
+        return curve
+    found, places = np.unique(curve.values, return_inverse=True)
+    called = [names.of(one, agent or None) for one in found]
+    return curve if None in called else replace(curve, values=np.array(called, object)[places])
 
 
 def _is_near(timing: Timing, moment: int) -> bool:

@@ -21,16 +21,19 @@ from playhead.lanes.arrays.rows import TERMINATED, TRUNCATED
 from playhead.lanes.arrays.sealing import episode_id
 from playhead.lanes.arrays.spans import Span
 from playhead.layout import ReplayFolder
+from playhead.replay.naming import ActionNames
 from playhead.replay.resimulated import Resimulation
 from playhead.replay.signals import ReelSignal, texts
 from playhead.replay.stacks import final_stack
 from playhead.signal import ArraySignal, Signal
 from playhead.signal.keys import INDEX, as_integer
 from playhead.simulators.spaces import part_of
+from playhead.wording import listed
 
 # What a person calls one sample of an array.
 _SINGULAR = {"frames": "frame", "observations": "observation", "actions": "action"}
 _INTERNAL = ("same",)
+_NAMED = 6  # actions, where an episode says in a line what it is
 
 
 class Transition(NamedTuple):
@@ -262,7 +265,9 @@ class ReplayEpisode(Episode):
         return open_episode, (self._reel.files.folder, self._reel.files.id, self.number)
 
     def _about(self) -> list[str]:
-        return [f"{self.length} steps", f"return {self.total_reward:g}", self.how or "unfinished"]
+        about = [f"{self.length} steps", f"return {self.total_reward:g}", self.how or "unfinished"]
+        names = ActionNames(self.static).listed()
+        return about + [f"actions {listed(names, _NAMED)}"] * bool(names)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id}, {', '.join(self._about())}, signals: {', '.join(self.signals)}>"

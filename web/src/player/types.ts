@@ -64,6 +64,8 @@ export interface StepRow {
   index: number;
   time_s: number;
   action: unknown;
+  /** What the environment calls the action, if it said so. */
+  action_name: string | null;
   reward: number | string | null;
   return: number | string | null;
   terminated: boolean;

@@ -102,7 +102,7 @@ def command(
 
     Keys: space pauses, ← and → step, ↑ and ↓ change the speed, 0 to 9 seek, l loops, s saves the frame as PNG, q
     leaves. Steps longer than two seconds are cut short. With --json, a line a step: step, ts_ns, action, reward,
-    terminated, truncated.
+    terminated, truncated, and action_name if the environment has names.
     """
     from playhead.cli.replay import address, endings
 

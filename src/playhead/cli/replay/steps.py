@@ -52,4 +52,6 @@ def _described(step: Step) -> dict[str, Any]:
         "terminated": step.terminated,
         "truncated": step.truncated,
     }
+    if step.action_name is not None:
+        described["action_name"] = step.action_name
     return described if step.agent is None else {"agent": strictjson.plain(step.agent)} | described

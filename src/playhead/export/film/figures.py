@@ -59,14 +59,20 @@ class Writer:
                 Figure("return", "-" if step.total is None else number(step.total)),
             ]
         if self._steps.has_actions:
-            is_known = step.action is not None
-            figures.append(Figure("action", value(step.action)) if is_known else Figure("action", "-", FAINT))
+            figures.append(_action(step))
         return figures
 
     def widest(self) -> list[list[Figure]]:
         """Give the figures of steps spread over the episode, and of those with extreme ones: what needs most room."""
         places = set(np.linspace(0, len(self._steps) - 1, _SAMPLES).astype(int).tolist())
         return [self.at(self._steps[place]) for place in sorted(places | self._steps.extremes())]
+
+
+def _action(step: Step) -> Figure:
+    if step.action is None:
+        return Figure("action", "-", FAINT)
+    said = value(step.action)
+    return Figure("action", said if step.action_name is None else f"{one_line(step.action_name)} ({said})")
 
 
 def title_of(static: Mapping[str, Any], name: str) -> str:

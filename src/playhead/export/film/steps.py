@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from playhead.episode import Episode
 from playhead.errors import Empty, OutOfRange
 from playhead.export.film.blocks import Blocks
+from playhead.replay.naming import ActionNames
 from playhead.signal import Signal
 
 REWARD, ACTION, TERMINATED, TRUNCATED = "reward", "action", "terminated", "truncated"
@@ -27,6 +28,7 @@ class Step:
         action: What was done; a dict by name where an action has parts.
         reward: What came of it.
         total: The sum of the agent's rewards up to here.
+        action_name: What the environment calls the action; None if nobody knows.
         terminated: Whether the episode ended by it.
         truncated: Whether it was cut off here.
     """
@@ -39,6 +41,7 @@ class Step:
     total: Any
     terminated: bool | None
     truncated: bool | None
+    action_name: str | None = None
 
 
 class Steps:
@@ -61,6 +64,7 @@ class Steps:
 
     def __init__(self, episode: Episode, pictures: NDArray[np.int64] | None = None) -> None:
         self.agents = [_Agent(episode, name) for name in _agents(episode)]
+        self._names = ActionNames(episode.static)
         clocks = [agent.clock for agent in self.agents]
         if pictures is not None and sum(map(len, clocks)) < len(pictures):
             clocks = [pictures]
@@ -82,7 +86,9 @@ class Steps:
     def __getitem__(self, number: int) -> Step:
         agent, stamp = self.agents[self._who[number]], int(self.stamps[number])
         before = int(self.stamps[number - 1]) if number else None
-        return Step(number, stamp, agent.name or None, *agent.at(stamp, before))
+        step = Step(number, stamp, agent.name or None, *agent.at(stamp, before))
+        name = self._names.of(step.action, step.agent) if self._names else None
+        return step if name is None else replace(step, action_name=name)
 
     def between(self, first: int | None, stop: int | None) -> range:
         """Give the numbers of some steps, as a slice would.

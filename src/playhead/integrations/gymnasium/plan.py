@@ -10,7 +10,7 @@ import gymnasium
 
 from playhead import strictjson
 from playhead.integrations.gymnasium import frames as framing
-from playhead.integrations.gymnasium import stacks
+from playhead.integrations.gymnasium import meanings, stacks
 from playhead.integrations.gymnasium.spaces import ACTIONS, FRAMES, OBSERVATIONS, describe
 from playhead.lanes.arrays.config import ReplayConfig
 
@@ -100,6 +100,8 @@ def make(
         "frames": source,
         "every": options.every,
     }
+    if not isinstance(env, gymnasium.vector.VectorEnv):
+        facts |= meanings.facts_of(env, action_space)
     if source == framing.OBSERVATION and options.every == 1:
         facts["same"] = {OBSERVATIONS: FRAMES}
     return Plan(observation_space, action_space, source, options.every, facts)

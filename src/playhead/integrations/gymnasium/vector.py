@@ -12,7 +12,7 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 
 from playhead import clock
 from playhead.errors import PlayheadError, WrongType
-from playhead.integrations.gymnasium import batches, infos, plan, quick, stacks
+from playhead.integrations.gymnasium import batches, infos, meanings, plan, quick, stacks
 from playhead.integrations.gymnasium.frames import OBSERVATION, RENDER, RESIMULATE, Pictures
 from playhead.integrations.gymnasium.infos import Packer
 from playhead.integrations.gymnasium.live import Live
@@ -98,6 +98,7 @@ class VectorRecorder(VectorWrapper[Any, Any, Any, Any, Any]):
 
     def _make(self, made: plan.Plan, number: int) -> Track:
         facts = made.facts | batches.facts_of(self.env, number) | {"autoreset_mode": self._mode}
+        facts |= meanings.facts_in(self.env, number, self.env.single_action_space)
 
         def open_reel(more: Mapping[str, Any], depths: Mapping[str, int]) -> ReelWriter:
             if self._crew is None:

@@ -15,6 +15,7 @@ from gymnasium import spaces
 
 from playhead import clock, strictjson
 from playhead.errors import PlayheadError, WrongShape, WrongType
+from playhead.integrations.gymnasium import meanings
 from playhead.integrations.gymnasium.cells import Cells
 from playhead.integrations.gymnasium.frames import Pictures
 from playhead.integrations.gymnasium.infos import Packer
@@ -101,6 +102,7 @@ class Troupe:
             facts = {
                 "observation_space": self._described(OBSERVATIONS, seen),
                 "action_space": self._described(ACTIONS, done),
+                **meanings.facts_of(self._env, done),
             }
             self._roles[agent] = Role(
                 name,

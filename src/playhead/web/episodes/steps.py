@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from playhead import strictjson
 from playhead.lanes.arrays.rows import TERMINATED, TRUNCATED
 from playhead.replay.episode import ReplayEpisode
+from playhead.replay.naming import ActionNames
 from playhead.web import answers
 from playhead.web.episodes.addresses import address_of, routes_of_an_episode
 from playhead.web.episodes.episode import OpenEpisode
@@ -52,7 +54,7 @@ def _rows(found: OpenEpisode, episode: ReplayEpisode, start: int, stop: int) -> 
         agents = found.agents
         infos = found.infos(start, stop)
         actions = _actions(found, start, stop)
-    has_frame = _with_frames(found, start, stop)
+    has_frame, names = _with_frames(found, start, stop), ActionNames(episode.static)
     totals = _returns(found, episode)[start:stop]
     times = ((part["ts_ns"] - found.origin_ns) / 1e9).tolist()
     return [
@@ -60,16 +62,21 @@ def _rows(found: OpenEpisode, episode: ReplayEpisode, start: int, stop: int) -> 
             "index": start + place,
             "time_s": times[place],
             "action": actions[place],
+            "action_name": names.of(actions[place], _agent(agents, row)) if names else None,
             "reward": answers.number(float(row["reward"])),
             "return": answers.number(float(totals[place])),
             "terminated": bool(row["flags"] & TERMINATED),
             "truncated": bool(row["flags"] & TRUNCATED),
             "info": _info(infos[place]),
-            "agent": agents[int(row["agent"])] if int(row["agent"]) < len(agents) else None,
+            "agent": _agent(agents, row),
             "has_frame": bool(has_frame[place]),
         }
         for place, row in enumerate(part)
     ]
+
+
+def _agent(agents: Sequence[str], row: Any) -> str | None:
+    return agents[int(row["agent"])] if int(row["agent"]) < len(agents) else None
 
 
 def _returns(found: OpenEpisode, episode: ReplayEpisode) -> NDArray[np.float64]:
@@ -153,6 +160,7 @@ _STEP = record(
         "index": INTEGER,
         "time_s": SECONDS,
         "action": ANYTHING,
+        "action_name": maybe(WORDS),
         "reward": FLOAT,
         "return": FLOAT,
         "terminated": FLAG,
