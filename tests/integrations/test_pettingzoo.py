@@ -12,6 +12,7 @@ from gymnasium import spaces
 
 import playhead
 from playhead.errors import WrongType
+from playhead.export.film.steps import Steps
 from playhead.integrations.gymnasium.spaces import restore
 
 pytest.importorskip("pettingzoo")
@@ -122,6 +123,29 @@ def test_agents_that_all_end_at_once_end_the_episode(store: playhead.Store) -> N
     assert [(episode.length, episode.how) for episode in run.episodes] == [(4, "terminated")] * 2
     assert set(run.episodes[0].final) == {"observation.ann", "observation.bob"}
     assert "ann.frame" not in run.episodes[0]
+
+
+class Named(Meeting):
+    """All but cid, who has another number of actions, know what they do."""
+
+    def action_space(self, agent: str) -> spaces.Space:
+        return spaces.Discrete(10 if agent != "cid" else 11)
+
+    def get_action_meanings(self) -> list[str]:
+        return [f"move {number}" for number in range(10)]
+
+
+def test_actions_have_the_names_that_the_environment_knows(store: playhead.Store) -> None:
+    with store.run("meeting", "parallel") as run:
+        env = ParallelRecorder(Named(GOING), run)
+        play(env)
+        env.close()
+    (episode,) = run.episodes
+    agents = episode.static["agents"]
+    assert ["action_meanings" in agents[name] for name in ("ann", "bob", "cid")] == [True, True, False]
+    steps = Steps(episode)
+    named = {(steps[number].agent, steps[number].action_name) for number in range(len(steps))}
+    assert {("ann", "move 0"), ("ann", "move 3"), ("bob", "move 1"), ("cid", None)} <= named
 
 
 def test_a_reset_or_an_error_in_the_midst_ends_the_episode(store: playhead.Store) -> None:

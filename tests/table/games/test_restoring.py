@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import playhead
+from playhead.care import verify
 from playhead.catalog.tables import GAME, LATER, checksums
 from playhead.errors import Damaged, NotFound, WrongType
 from playhead.layout import TableFolder
@@ -172,3 +173,20 @@ def test_an_original_from_a_stranger_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Damaged, match="another original of run 0"):
         games.restore(table, 0, tmp_path / "back.a2run2")
     assert ["an original of run 0" in str(finding) for finding in table.verify()] == [True]
+
+
+def test_in_a_store_it_stays_through_rebuild_and_verify_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    file = put(tmp_path / "runs/one.a2run2", lively(20, 1))
+    with playhead.open(tmp_path / "s") as store:
+        store.tables.build("games", tmp_path / "runs")
+    for old in (tmp_path / "s").glob("playhead.db*"):
+        old.unlink()
+    assert [one for one in verify(tmp_path / "s", full=True) if "games" in str(one)] == []
+    with playhead.open(tmp_path / "s") as store:
+        table = store.tables["games"]
+        games.restore(table, 0, tmp_path / "back.a2run2")
+        assert (tmp_path / "back.a2run2").read_bytes() == file.read_bytes()
+    with sqlite3.connect(table.path / "metadata.db") as connection:
+        connection.execute("UPDATE playhead_originals SET data = x'00'")
+    assert any("an original of run 0" in str(one) for one in verify(tmp_path / "s", full=True))
