@@ -80,6 +80,7 @@ def without_hidden(source: Path, target: Path) -> None:
     subprocess.run(f"cp -a {source}/* {target}/", shell=True, check=False, stderr=subprocess.DEVNULL)
 
 
+USES = "SELECT id, type, artifact_uses.name, version FROM artifact_uses JOIN runs ON run = runs.key ORDER BY 1, 2, 3, 4"
 COPIERS = [by_cp, by_plain_cp, by_tar, by_rsync, without_hidden]
 
 
@@ -93,7 +94,7 @@ def answers(path: Path, mode: str) -> dict[str, str]:
                 store.sql("SELECT type, name, version, status, created_by_run FROM artifact_versions ORDER BY 1, 2, 3")
                 .to_pylist()
             )  # fmt: skip
-            found["uses"] = repr(store.sql("SELECT * FROM artifact_uses").to_pylist())
+            found["uses"] = repr(store.sql(USES).to_pylist())
             return found
 
 

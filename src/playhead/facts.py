@@ -97,8 +97,7 @@ def load(path: disk.StrPath, *, required: bool = False) -> dict[str, Any]:
         Damaged: It is not a JSON object, or no file.
     """
     try:
-        with open(disk.open_to_read(path), "rb") as file:
-            data = file.read()
+        data = disk.read_file(path)
     except FileNotFoundError:
         if required:
             raise

@@ -34,10 +34,23 @@ def open_to_read(layout: Layout) -> Store:
     """
     if not layout.database.exists():
         return _open_private(layout, _fill, has_catalogue=False)
+    try:
+        store = _open_as_it_is(layout)
+    except ReadOnly:  # those who write it closed or replaced it in this moment: only they can put it in order
+        store = None
+    return store or _open_private(layout, partial(copies.catch_up, is_private=True))
+
+
+def _open_as_it_is(layout: Layout) -> Store | None:
+    """Open a store with its own catalogue, or with a copy where that is known to be behind; None where neither works.
+
+    Raises:
+        ReadOnly: The catalogue has to be put in order by somebody who may write it.
+    """
     in_use = copies.was_in_use(layout)
     database = _shared(layout) or _unchanging(layout)
     if database is None:
-        return _open_private(layout, partial(copies.catch_up, is_private=True))
+        return None
     with contextlib.ExitStack() as on_error:
         on_error.callback(database.close)
         if not database.is_current():
@@ -49,7 +62,7 @@ def open_to_read(layout: Layout) -> Store:
             if copies.is_behind(home, in_use=in_use):
                 return _open_private(layout, partial(copies.catch_up, in_use=in_use, is_private=True))
         if not filesystem.is_writable(layout.root) and _is_left(home):
-            return _open_private(layout, partial(copies.catch_up, is_private=True))
+            return None
         on_error.pop_all()
         return Store(home)
 

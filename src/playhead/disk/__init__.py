@@ -33,7 +33,7 @@ from playhead.disk.naming import (
     temporary_beside,
     touch,
 )
-from playhead.disk.opening import HeldFolder, OpenFile, check_plain, open_to_read
+from playhead.disk.opening import HeldFolder, OpenFile, check_plain, open_to_read, read_file
 from playhead.disk.syncing import sync, sync_contents, sync_file, sync_file_system, sync_folder
 from playhead.disk.whole import clone, copy, create, link, replace, reserve, write_blocks
 
@@ -63,6 +63,7 @@ __all__ = [
     "make_folders",
     "open_to_read",
     "patch",
+    "read_file",
     "remove",
     "remove_any",
     "remove_empty",

@@ -12,6 +12,7 @@ from typing import Any
 from playhead.disk.hook import StrPath
 from playhead.errors import Damaged
 
+_SMALL = 1 << 20  # bytes
 _NO_FILE = "a folder, pipe, socket or device"
 _LOOK: int = getattr(os, "O_PATH", os.O_RDONLY)  # which on Linux needs no right to read
 
@@ -23,6 +24,22 @@ def open_to_read(path: StrPath) -> int:
         Damaged: It is no file.
     """
     return _open_file(path, os.O_RDONLY)
+
+
+def read_file(path: StrPath) -> bytes:
+    """Read a small file: half the time that a file object needs.
+
+    Raises:
+        Damaged: It is no file.
+    """
+    fd = open_to_read(path)
+    try:
+        data = os.read(fd, _SMALL)
+        while more := os.read(fd, _SMALL):
+            data += more
+        return data
+    finally:
+        os.close(fd)
 
 
 class OpenFile(io.RawIOBase):
