@@ -60,10 +60,15 @@ class OpenFile(io.RawIOBase):
         self._position = 0
         self._fd = open_to_read(path)
 
+    @property
+    def size(self) -> int:
+        """The bytes of the file, as it is now."""
+        return os.fstat(self._fd).st_size
+
     def read(self, size: int | None = -1, /) -> bytes:
         """Read bytes from the current position on; fewer at the end of the file."""
         if size is None or size < 0:
-            size = max(0, os.fstat(self._fd).st_size - self._position)
+            size = max(0, self.size - self._position)
         found = os.pread(self._fd, size, self._position)
         while 0 < len(found) < size and (more := os.pread(self._fd, size - len(found), self._position + len(found))):
             found += more  # the kernel gives at most 2 GiB at once
@@ -79,7 +84,7 @@ class OpenFile(io.RawIOBase):
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
         """Move the position."""
         if whence == os.SEEK_END:
-            offset += os.fstat(self._fd).st_size
+            offset += self.size
         elif whence == os.SEEK_CUR:
             offset += self._position
         if offset < 0:

@@ -30,6 +30,7 @@ from playhead.tape import Declaration, Sealed, Sealer
 CHUNK_ROWS = 10_000
 _MOST_ITEMS = 1 << 24  # numbers in a row group: offsets of lists have 31 bits
 _REMEDY = "Restore it from a copy"
+_SMALL = 1 << 18  # bytes
 _UNREADABLE = (pa.ArrowException, OSError, ValueError, KeyError, TypeError, OverflowError, MemoryError)
 
 
@@ -162,8 +163,7 @@ class ParquetSamples:
 
     def __init__(self, path: disk.StrPath, timeline: str | None = None) -> None:
         self.path = Path(path)
-        # Arrow gets an open file: it would wait for a pipe, and takes no path that is not UTF-8.
-        file = disk.OpenFile(path)
+        file = _opened(path)
         try:
             self._file = pq.ParquetFile(file, page_checksum_verification=True)
             names = self._file.schema_arrow.names
@@ -252,13 +252,25 @@ class ParquetSamples:
 
     def _read(self, name: str) -> pa.ChunkedArray:
         try:
-            found = self._file.read(columns=[name]).column(0)
+            found = self._file.read(columns=[name], use_threads=False).column(0)  # one thread reads a column
             found.validate(full=self._about is None)  # what a checksum of ours covers is compared with it
         except _UNREADABLE as error:
             raise Damaged(self.path, f"whole pages of {name!r}", _said(error), _REMEDY) from error
         if len(found) != self.count:
             raise Damaged(self.path, f"{self.count} rows of {name!r}", f"{len(found)}", _REMEDY)
         return found
+
+
+def _opened(path: disk.StrPath) -> pa.BufferReader | disk.OpenFile:
+    """Open a file for Arrow, which would wait for a pipe, and takes no path that is not UTF-8.
+
+    A small one is read at once: calling Python for each part of it takes longer.
+    """
+    file = disk.OpenFile(path)
+    if file.size > _SMALL:
+        return file
+    with file:
+        return pa.BufferReader(file.read())
 
 
 def _said(error: Exception) -> str:
