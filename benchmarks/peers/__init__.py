@@ -13,4 +13,8 @@ starts one worker process per measurement with that environment's Python, and pr
 Programs that record robots are measured one by one, against Playhead alone, since they share no workload:
 ``python -m benchmarks.peers.positronic`` and ``python -m benchmarks.peers.lerobot``, each with a ``…_worker`` that runs
 in either Python; ``beside`` lets the two take turns and prints the table.
+
+What each program loses is another trial: ``python -m benchmarks.peers.safety`` kills them, damages, exchanges and copies
+their files and fills their disk. ``keepers/`` holds a module per program, ``safety_worker`` and ``safety_damage`` run in
+its Python.
 """
