@@ -1,8 +1,8 @@
 """What a power cut takes out of the middle of a journal.
 
 A kill leaves whole records and a torn last one. A power cut may also leave blocks that were never written, with whole
-records behind them: they read as zeros, or the file ends early. Nothing behind the last sync was promised, so the journal
-ends there. Any other damage is of the medium; it stays, for a person to see.
+records behind them: they read as zeros, or the file ends early. Nothing behind the last sync was promised, so the
+journal ends there. Any other damage is of the medium; it stays, for a person to see.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def _is_lost(damage: Damage) -> bool:
     data = damage.path.read_bytes()[: damage.stop]
     if damage.stop - damage.start < FRAME_SIZE:
         return True  # the file ends within the head of a record
-    is_short = data.startswith(MARK, damage.start) and damage.start + FRAME_SIZE + length_of(data, damage.start) > damage.path.stat().st_size
+    end = damage.start + FRAME_SIZE + length_of(data, damage.start)
+    is_short = data.startswith(MARK, damage.start) and end > damage.path.stat().st_size
     start = damage.start - damage.start % _SECTOR
     sectors = (data[max(at, damage.start) : at + _SECTOR] for at in range(start, damage.stop, _SECTOR))
     return is_short or any(len(sector) >= FRAME_SIZE and not any(sector) for sector in sectors)

@@ -14,9 +14,9 @@ from pathlib import Path
 from unittest import mock
 
 from playhead import claims, copies, process
-from tests.crash.power.recording import Event
+from tests.crash.power.recording import Event, place_of
 from tests.crash.power.states import left
-from tests.crash.power.workloads import Workload
+from tests.crash.power.workloads import WORKLOADS
 
 
 @dataclass
@@ -32,11 +32,11 @@ class Found:
     problems: dict[int, str] = field(default_factory=dict)
 
 
-def cut(workload: Workload, events: Sequence[Event], seeds: Iterable[int], *, shown: bool = True) -> Found:
+def cut(name: str, events: Sequence[Event], seeds: Iterable[int], *, shown: bool = True) -> Found:
     """Hold to its promises what each cut leaves.
 
     Args:
-        workload: What was done.
+        name: The workload.
         events: Its record.
         seeds: A number for each state.
         shown: Print how a promise was broken.
@@ -51,11 +51,13 @@ def cut(workload: Workload, events: Sequence[Event], seeds: Iterable[int], *, sh
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", RuntimeWarning)
-                    workload.hold(path / "s", medium.told)
+                    WORKLOADS[name].hold(place_of(path, name), medium.told)
             except Exception as error:  # noqa: BLE001  every kind of broken promise is collected
                 found.problems[seed] = f"{type(error).__name__}: {error}"
                 if shown:
-                    print(f"state {seed}, after {medium.number} events, told {medium.told}")
+                    print(
+                        f"{name}: state {seed}, after {medium.number} of {len(events)} events, told {medium.told[-4:]}"
+                    )
                     traceback.print_exc()
             shutil.rmtree(path)
     return found
@@ -70,8 +72,8 @@ def quick() -> str | None:
 def _at_home() -> Iterator[None]:
     """Let a state count as the store itself after the machine was started again, and not as a copy of it."""
     with (
-        mock.patch.object(process, "_place", lambda: "another boot/of this machine"),
+        mock.patch.object(process, "_place", return_value="another boot/of this machine"),
         mock.patch.object(copies, "is_elsewhere", lambda home: home.database.place() == 0),
-        mock.patch.object(claims.Claim, "is_copied", lambda _: False),
+        mock.patch.object(claims.Claim, "is_copied", return_value=False),
     ):
         yield

@@ -1,6 +1,6 @@
 """Everything that a workload changes on the disk, in order: made by `record.c`, read here.
 
-As a program, under that library: does the workload that its arguments name, in the folder that is recorded.
+As a program, under that library: does the workloads that its arguments name, in the folder that is recorded.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from playhead import disk
+
 ROOT = Path(__file__).parents[3]
+_NEXT = b"# "  # begins the note of a new workload, with its name
 _HEAD = struct.Struct("<7Q")
 
 
@@ -71,27 +74,40 @@ def library() -> Path:
     return built
 
 
-def record(workload: str, folder: Path, log: Path) -> list[Event]:
-    """Do a workload in a process of its own, in a new folder.
+def record(workloads: Iterable[str], folder: Path) -> dict[str, list[Event]]:
+    """Do workloads one after the other, in a process of their own; return what each did.
 
     Args:
-        workload: Its name.
-        folder: Where.
-        log: Where the record goes; on any file system.
+        workloads: Their names.
+        folder: Where; a new folder on the file system that is recorded.
 
     Raises:
-        AssertionError: The workload failed by itself.
+        AssertionError: A workload failed by itself.
     """
     folder.mkdir(parents=True)
+    log = folder.with_name(f"{folder.name}.log")
     environment = {
         **os.environ,
         **{"LD_PRELOAD": str(library()), "RECORD_ROOT": str(folder), "RECORD_LOG": str(log)},
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    command = [sys.executable, "-m", "tests.crash.power.recording", workload, str(folder)]
+    command = [sys.executable, "-m", "tests.crash.power.recording", str(folder), *workloads]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
-    return list(read(log))
+    root, *events = read(log)
+    found: dict[str, list[Event]] = {}
+    current: list[Event] = []  # of no workload
+    for event in events:
+        if event.what is What.NOTE and event.data.startswith(_NEXT):
+            found[event.data.removeprefix(_NEXT).decode()] = current = [root]
+        else:
+            current.append(event)
+    return found
+
+
+def place_of(folder: Path, workload: str) -> Path:
+    """Name the folder in which a workload works."""
+    return folder / workload.replace(" ", "-") / "s"
 
 
 def read(log: Path) -> Iterator[Event]:
@@ -113,7 +129,16 @@ def note(text: str) -> None:
     ctypes.CDLL(None).record_note(text.encode())
 
 
-if __name__ == "__main__":
+def _work(folder: Path, names: Sequence[str]) -> None:
     from tests.crash.power.workloads import WORKLOADS
 
-    WORKLOADS[sys.argv[1]].work(Path(sys.argv[2]) / "s", note)
+    for name in names:
+        note(f"{_NEXT.decode()}{name}")
+        place = place_of(folder, name)
+        place.parent.mkdir()
+        disk.sync_folder(folder)
+        WORKLOADS[name].work(place, note)
+
+
+if __name__ == "__main__":
+    _work(Path(sys.argv[1]), sys.argv[2:])

@@ -87,6 +87,7 @@ def _replaced(
         before()
         if parts is not None:
             sealing.write_view(files, parts, also=[SealedFile(path).crc for path in made.values()])
+            disk.sync_folder(files.folder)  # before a part is another, or a power cut leaves a view that refuses it
         for path, new in made.items():
             disk.rename(new, path)
     finally:

@@ -86,6 +86,8 @@ def hold(path: Path, told: Sequence[str]) -> None:
 
 def check_points(run: playhead.Run, least: int) -> None:
     """Every value is the one that was logged at its step; the first ones are all there."""
-    found = dict(zip(run["x"].steps.tolist(), run["x"].values.tolist(), strict=True)) if "x" in run.metric_names() else {}
+    found = (
+        dict(zip(run["x"].steps.tolist(), run["x"].values.tolist(), strict=True)) if "x" in run.metric_names() else {}
+    )
     assert all(step == value for step, value in found.items()), found
     assert {*range(least)} <= {*found}, f"{least} were promised, {sorted(found)} are there"

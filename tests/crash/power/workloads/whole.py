@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from pathlib import Path
 
 import playhead
 from playhead.care import verify
+from playhead.care.finding import DAMAGE, REBUILD
 from tests.dump import assert_catalogue_agrees_with_folders
+
+REBUILT = 1 / 8  # of the states are compared with a catalogue that is made again of their files
 
 
 def most(told: Sequence[str], what: str) -> int:
@@ -22,5 +26,7 @@ def hold_together(path: Path) -> None:
             run.log({"loss": 3.0})
         assert run["loss"].values.tolist() == [3.0]
     for finding in verify(path, full=True):
-        assert "comes to its end" not in finding.expected, finding
-    assert_catalogue_agrees_with_folders(path)
+        assert finding.severity != DAMAGE, finding
+        assert finding.cure != REBUILD, f"the catalogue does not say what the files say: {finding}"
+    if random.random() < REBUILT:
+        assert_catalogue_agrees_with_folders(path)
