@@ -168,7 +168,8 @@ def test_a_name_with_spaces_and_letters_of_any_language(store: playhead.Store) -
 
 def test_two_processes_of_a_run_do_not_share_a_trace(store: playhead.Store) -> None:
     with store.run("fit", "gd", run_id="r1", environment=False) as run, store.attach("r1") as actor:
-        run.trace("fit").append({"x": 0})
+        held = run.trace("fit")  # one that nobody holds is completed
+        held.append({"x": 0})
         with pytest.raises(StoreLocked, match="being recorded"):
             actor.trace("fit")
         actor.trace("actor").append({"x": 1})

@@ -97,12 +97,27 @@ class StoredDataset(EditedDataset, DatasetWriter):
 
 
 def new_episode(
-    home: Home, name: str, *, uid: str | None = None, created_ts_ns: int | None = None, run_id: str | None = None
+    home: Home,
+    name: str,
+    *,
+    uid: str | None = None,
+    created_ts_ns: int | None = None,
+    run_id: str | None = None,
+    held: object = None,
 ) -> DiskEpisodeWriter:
-    """Begin an episode in a dataset, however many it has; see `StoredDataset.new_episode`."""
+    """Begin an episode in a dataset, however many it has; see `StoredDataset.new_episode`.
+
+    Args:
+        home: The store.
+        name: The dataset.
+        uid: Its identity; without it, a new one.
+        created_ts_ns: When it began, for recordings that come from elsewhere.
+        run_id: The run that records it.
+        held: What must not be let go of as long as somebody holds the writer.
+    """
     home.check_writable("record")
 
-    def ended(writer: DiskEpisodeWriter, _outcome: str) -> None:
+    def ended(writer: DiskEpisodeWriter, _outcome: str, _held: object = held) -> None:
         _learn(home, name, int(writer.path.name))
 
     place = LocalDatasetWriter(home.layout.dataset(name).path)

@@ -24,7 +24,7 @@ from playhead.claims import Claim
 from playhead.errors import Closed, Exists, NotAStore, NotFound, PlayheadError, StoreLocked, WrongType
 from playhead.home import Home
 from playhead.layout import RunFolder
-from playhead.recording import Options, RunWriter
+from playhead.recording import Options, RunWriter, unfinished
 from playhead.ref import FrameRef, TraceRef
 from playhead.run import Run
 from playhead.runs import Runs
@@ -110,6 +110,7 @@ class Store:
             BadName: A name cannot be stored.
         """
         self._check_writable()
+        unfinished.wait()
         if self._home.backlog.has_left:
             recovery.recover(self._home)
             self._home.backlog.has_left = False
@@ -434,6 +435,7 @@ class Store:
         if self._closed:
             return
         self._closed = True
+        unfinished.wait()
         if self._resolver is not None:
             self._resolver.close()
         self._home.backlog.settle()

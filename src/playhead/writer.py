@@ -68,6 +68,7 @@ class BackgroundWriter:
         self._turn = threading.Lock()
         self._called = Bell()
         self._stopping = False
+        self._last: Callable[[], bool] = lambda: False
         self.error: BaseException | None = None
         self._death: BaseException | None = None
         self._thread = threading.Thread(target=self._live, name=name, daemon=True)
@@ -87,6 +88,8 @@ class BackgroundWriter:
         while True:
             self._called.wait(pause)
             if self._stopping:
+                return
+            if self._last():
                 return
             started = clock.elapsed_ns()
             more = self._round()
@@ -128,9 +131,22 @@ class BackgroundWriter:
         self._stopping = True
         self._called.ring()
 
+    def end_with(self, last: Callable[[], bool]) -> None:
+        """Call something before each round, until it says that the thread has ended; it may stop the work.
+
+        Safe anywhere, also where garbage is collected.
+        """
+        self._last = last
+        self._called.ring()
+
+    def await_end(self) -> None:
+        """Wait until the thread has ended; that thread itself does not."""
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
     def stop(self) -> None:
         """End the thread, then do the work a last time. Stopping twice is fine."""
         if not self._stopping:
             self.abandon()
-            self._thread.join()
+            self.await_end()
         self.run_now()

@@ -110,9 +110,9 @@ class Appender:
 
     def close(self) -> None:
         """Give the file back; what was appended stays. Closing twice is fine."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
 
     def __del__(self) -> None:
         # One that an exception left behind must not keep the lock; it may not even have a descriptor yet.

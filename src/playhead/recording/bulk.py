@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Iterator
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 from playhead import clock
@@ -16,6 +18,13 @@ if TYPE_CHECKING:
     from playhead.lanes.arrays.writer import ReelWriter
     from playhead.replay_index import ReplayIndex
     from playhead.trace import TraceWriter
+
+
+def _count(holder: Any, key: Any) -> int:
+    return getrefcount(holder[key])
+
+
+_LONE = _count((object(),), 0)  # what is counted where only the holder has it
 
 # How far the catalogue may be behind what is played. Each time takes some milliseconds, for which whoever plays waits.
 INDEX_SECONDS = 2
@@ -35,6 +44,7 @@ class Bulk:
         self._lock = threading.Lock()
         self._reels: list[tuple[ReelWriter, ReplayIndex]] = []
         self._traces: dict[str, TraceWriter] = {}
+        self._completed: set[int] = set()  # the ids of what was completed here, since nobody else had it
         self._indexed_ns = 0
         self._asked = self._answered = 0  # how often all had to be indexed, and how often it was
 
@@ -66,11 +76,32 @@ class Bulk:
         """Count the steps of each reel and trace."""
         return [reel.row for reel, _ in list(self._reels)] + [len(trace) for trace in list(self._traces.values())]
 
+    def _held(self) -> Iterator[tuple[ReelWriter | TraceWriter, bool]]:
+        """Walk over all that was not completed here: each, and whether others hold it, who may record into it."""
+        holders: list[tuple[Any, Any]] = [(pair, 0) for pair in list(self._reels)]
+        holders += [(self._traces, name) for name in list(self._traces)]
+        for holder, key in holders:
+            is_held = _count(holder, key) != _LONE
+            if id(holder[key]) not in self._completed:
+                yield holder[key], is_held
+
+    def is_held(self) -> bool:
+        """Tell whether somebody may still record into a reel or a trace."""
+        return any(is_held for _, is_held in self._held())
+
+    def _complete(self) -> None:
+        """Complete what nobody can record into any more."""
+        for one, is_held in self._held():
+            if not is_held:
+                one.close()
+                self._completed.add(id(one))
+
     def index(self) -> bool:
         """Bring the catalogue nearer to what was played, if that is due; tell whether there is more."""
         asked, now = self._asked, clock.elapsed_ns()
         if asked == self._answered and now - self._indexed_ns < INDEX_SECONDS * clock.SECOND:
             return False
+        self._complete()
         more = False
         problems: list[Damaged] = []
         for _, index in list(self._reels):

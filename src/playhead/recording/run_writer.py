@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from playhead import checksums, clock, disk, layout, strictjson
 from playhead.catalog import points
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from playhead.trace.identity import Step
     from playhead.traces import Traces
 
+_Made = TypeVar("_Made")
+
 FINISH_SECONDS = 10.0  # how long the end of a run waits for others who hold the catalogue
 
 
@@ -47,7 +50,7 @@ class RunWriter(Run):
 
     Leaving it marks the run `finished`; by an exception `failed`, with the reason; by Ctrl-C or SIGTERM `interrupted`.
     All methods may be called from any thread of the process that made it. After the end those that record raise
-    `Closed`; in a forked child they raise `Forked`.
+    `Closed`; in a forked child they raise `Forked`. One that nobody holds any more, nor what it records into, ends.
     """
 
     def __init__(self, home: Home, row: RunRow, claim: Claim, options: Options) -> None:
@@ -55,6 +58,7 @@ class RunWriter(Run):
         self._claim = claim
         self._lock = threading.RLock()
         self._ended: Closed | None = None
+        self._is_begun = False
         self._index = EventIndex(home.database, row.key, claim.part, self._folder.events(claim.part))
         self._events = self._open_events()
         self._logs = disk.Appender(self._folder.logs, exclusive=False)
@@ -65,14 +69,15 @@ class RunWriter(Run):
             claim,
             options,
             events=self._events,
+            logs=self._logs,
             index=self._index,
             bulk=self._bulk,
-            log=self._log_sample,
-            sync=self._sync,
+            log=_weakly(self._log_sample),
+            sync=_weakly(self._sync),
         )
-        self._console = options.console(self._console_line)
+        self._console = options.console(_weakly(self._console_line))
         self._sampled_bytes = 0
-        self._watch = Watch(self._progress)
+        self._watch = Watch(_weakly(self._progress))
         self._background = BackgroundWriter(
             self._upkeep.work, self._upkeep.interval, f"playhead-{claim.run_id}", is_busy=self._upkeep.is_busy
         )
@@ -80,6 +85,7 @@ class RunWriter(Run):
         if self._console is not None:
             self._console.start()
         unfinished.add(self)
+        self._is_begun = True
         self._watch.begin()
 
     def _open_events(self) -> EventWriter:
@@ -192,7 +198,7 @@ class RunWriter(Run):
         from playhead import datasets
 
         name = layout.check_name(dataset, "dataset name")
-        return datasets.new_episode(self._home, name, uid=uid, run_id=self.id)
+        return datasets.new_episode(self._home, name, uid=uid, run_id=self.id, held=self)
 
     def new_reel(
         self,
@@ -488,6 +494,11 @@ class RunWriter(Run):
     ) -> None:
         self.finish(*ending(error))
 
+    def __del__(self) -> None:
+        # Its thread and what watches the program know it only weakly. From here on the thread holds it, and ends it.
+        if getattr(self, "_is_begun", False) and self._ended is None:
+            unfinished.end_dropped(self)
+
     def _abandon(self) -> None:
         """Let go in a forked child: the files and the thread are the parent's."""
         self._lock = threading.RLock()
@@ -497,3 +508,14 @@ class RunWriter(Run):
         )
         self._events.close()
         self._logs.close()
+
+
+def _weakly(method: Callable[..., _Made]) -> Callable[..., _Made]:
+    """Call a method of an object that others may let go of; nothing happens if they have."""
+    known = weakref.WeakMethod(method)
+
+    def call(*arguments: Any) -> Any:
+        bound = known()
+        return None if bound is None else bound(*arguments)
+
+    return call

@@ -1,4 +1,4 @@
-"""The runs that this program records: ended when it ends, and left alone in a forked child."""
+"""The runs that this program records: ended when it ends or lets go of them, and left alone in a forked child."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING
 
 from playhead import at_exit
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from playhead.recording.run_writer import RunWriter
 
 _open: weakref.WeakSet[RunWriter] = weakref.WeakSet()
+_dropped: set[RunWriter] = set()  # of which nobody holds the writer: their own threads end them
 
 
 def add(run: RunWriter) -> None:
@@ -30,12 +32,40 @@ def discard(run: RunWriter) -> None:
     _open.discard(run)
 
 
+def end_dropped(run: RunWriter) -> None:
+    """Let a run that nobody holds end as it would with the program; called where garbage is collected.
+
+    As long as somebody holds what it records into, it goes on.
+    """
+    _dropped.add(run)
+    _open.add(run)
+    run._background.end_with(partial(_end_dropped, run))
+
+
+def _end_dropped(run: RunWriter) -> bool:
+    if run._bulk.is_held():
+        return False
+    _end(run, None)
+    _dropped.discard(run)
+    return True
+
+
+def wait() -> None:
+    """Wait until the runs have ended that nobody holds, nor what they record into."""
+    for run in list(_dropped):
+        if not run._bulk.is_held():
+            run._background.await_end()
+
+
 def _at_exit() -> None:
     """End what the program left open."""
     raised = None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)  # of a session, any earlier input
     with contextlib.ExitStack() as each:  # also if one of them fails
         for run in list(_open):
             each.callback(_end, run, raised)
+        for run in list(_dropped):  # before that: those that are ending
+            if run._ended is not None:
+                each.callback(run._background.await_end)
 
 
 def _end(run: RunWriter, raised: BaseException | None) -> None:
@@ -50,9 +80,10 @@ def _end(run: RunWriter, raised: BaseException | None) -> None:
 
 def _after_fork() -> None:
     leaving.forget_in_child()
-    for run in list(_open):
+    for run in [*_open, *_dropped]:
         run._abandon()
     _open.clear()
+    _dropped.clear()
 
 
 at_exit.register(_at_exit)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from playhead import backlog, clock, facts, strictjson
+from playhead import backlog, clock, disk, facts, strictjson
 from playhead.catalog.runs import RunRow
 from playhead.claims import HEARTBEAT_SECONDS, Claim
 from playhead.errors import NotFound
@@ -32,6 +32,7 @@ class Upkeep:
         claim: What says that it is recorded.
         options: How.
         events: What it logs.
+        logs: Its text log, kept here so that garbage collection does not close it before the run has ended.
         index: What reads on in that.
         bulk: Its reels and traces.
         log: Records a sample of the machine, if the run has not ended.
@@ -46,6 +47,7 @@ class Upkeep:
         options: Options,
         *,
         events: EventWriter,
+        logs: disk.Appender,
         index: EventIndex,
         bulk: Bulk,
         log: Callable[[Mapping[str, float]], None],
@@ -55,7 +57,7 @@ class Upkeep:
         self._key = row.key
         self._folder = home.layout.run_at(row.run_dir)
         self._claim = claim
-        self._events, self._index, self._bulk = events, index, bulk
+        self._events, self._index, self._bulk, self._logs = events, index, bulk, logs
         self._log, self._sync = log, sync
         self._working_folder = Path.cwd()
         self._environment_due = options.environment and claim.part == 1

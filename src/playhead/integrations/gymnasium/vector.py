@@ -271,6 +271,13 @@ class VectorRecorder(VectorWrapper[Any, Any, Any, Any, Any]):
                 closing.callback(track.close)
         self._crew = None
 
+    def __del__(self) -> None:
+        crew: Crew | None = getattr(self, "_crew", None)
+        if crew is not None:
+            crew.abandon()  # the run completes the reels
+        if (closed := getattr(super(), "__del__", None)) is not None:
+            closed()
+
 
 def _mode_of(envs: VectorEnv[Any, Any, Any]) -> str:
     mode = envs.metadata.get("autoreset_mode")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from playhead import at_exit, disk, facts
@@ -44,7 +45,7 @@ class ReelWriter(ReelRecorder):
     ) -> None:
         self.files = files
         self._owner = files.owner()
-        self._told: set[str] = set()  # of damage
+        self._seal = partial(_seal, files, set())  # holds nothing that holds the reel, so that it can be let go of
         disk.make_folders(files.folder)
         super().__init__(
             files.journal,
@@ -62,15 +63,6 @@ class ReelWriter(ReelRecorder):
         """The reel's id, as refs spell it."""
         return self.files.id
 
-    def _seal(self, before: int | None = None) -> None:
-        """Seal what there is; a segment that is damaged stays as it is, and is told of once."""
-        try:
-            sealing.seal(self.files, before=before)
-        except Damaged as damage:
-            if str(damage) not in self._told:
-                self._told.add(str(damage))
-                warnings.warn(f"{damage}. The steps that can be read are kept", RuntimeWarning, stacklevel=2)
-
     def _prepare(self, segment: int) -> Beginning:
         disk.sweep(self.files.file)  # the journal is ours, so that nobody else seals
         for part in self.files.next_parts():
@@ -83,6 +75,16 @@ class ReelWriter(ReelRecorder):
             if any(isinstance(part, ForeignPart) for part in reel.parts):
                 raise Exists(f"{self.files.file} was written by another program; record under another run id")
             return reel.beginning()
+
+
+def _seal(files: ReelFiles, told: set[str], before: int | None = None) -> None:
+    """Seal what there is; a segment that is damaged stays as it is, and is reported once."""
+    try:
+        sealing.seal(files, before=before)
+    except Damaged as damage:
+        if str(damage) not in told:
+            told.add(str(damage))
+            warnings.warn(f"{damage}. The steps that can be read are kept", RuntimeWarning, stacklevel=2)
 
 
 def note_in_index(folder: ReplayFolder, files: ReelFiles) -> None:
