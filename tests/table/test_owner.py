@@ -59,7 +59,7 @@ def test_swapped_folders_are_refused(tmp_path: Path) -> None:
     one, two = path / "tables" / "a", path / "tables" / "b"
     swap(one, two)
     for refused in (lambda: first(path, "a"), lambda: Table.open(one), lambda: Table.open(one).append(rows(5))):
-        with pytest.raises(Misplaced, match="table a, found table b"):
+        with pytest.raises(Misplaced, match="table 'a', found table 'b'"):
             refused()
     for full in (False, True):
         assert wrong(path, full=full) == {"a", "b"}
