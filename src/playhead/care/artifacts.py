@@ -97,7 +97,10 @@ def check(ground: Ground, contents: _Contents, artifact: ArtifactFolder, full: b
         yield of_damage(LANE, error, repair, VERSIONS)
         versions, is_sound = Versions(artifact.name, artifact.type), False
     if versions.entries and not versions.is_of(artifact):
-        expected, found = f"{artifact.type}/{artifact.name}", f"{versions.type}/{versions.name}: it was renamed by hand"
+        expected, found = (
+            f"{artifact.type}/{artifact.name}",
+            f"{versions.type}/{versions.name}"[:150] + ": renamed by hand",
+        )
         yield Finding(WARNING, LANE, artifact.versions, f"the list of {expected}", found, "Give it its own name again")
     for number in artifact.numbers():
         entry = versions.get(number)

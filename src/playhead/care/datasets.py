@@ -31,7 +31,7 @@ def check(ground: Ground, name: str, full: bool) -> Iterator[Finding]:
         meta["dataset"] for meta in metas.values() if "dataset" in meta and not owner.fits(meta, {"dataset": name})
     ]
     if moved:
-        whence = listed(repr(one) for one in sorted({*map(str, moved)}))
+        whence = listed(repr(one) for one in sorted({one[:100] for one in moved}))
         found = f"{counted(len(moved), 'episode')} of {whence}: moved or copied by hand, or a folder that was renamed"
         yield Finding(NOTE, LANE, folder.path, f"episodes that were recorded into {name!r}", found)
     yield from _twice(ground, name, metas)

@@ -15,7 +15,7 @@ from playhead.check import belonging, verify_episode
 from playhead.check.belonging import Said
 from playhead.episode import Unfinished, lanes, sealing
 from playhead.episode.seals import Seals
-from playhead.errors import Damaged
+from playhead.errors import Damaged, Misplaced
 from playhead.layout import EpisodeFolder
 from playhead.owner import Fields, Owner
 
@@ -48,9 +48,11 @@ def check(ground: Ground, name: str, number: int, full: bool) -> Iterator[Findin
         yield from journals.look(LANE, folder.tape, recover, full=full)
         try:
             sealing.check_tape(folder, facts.load(folder.meta))
-        except Damaged as error:
+        except Misplaced as error:
             yield of_damage(LANE, error)
             return
+        except Damaged:
+            pass  # found already, or with meta.json
     yield from _deeply(ground, folder) if full else _quickly(ground, folder)
     if ground.catalogue is not None and _is_static_right(folder):  # the catalogue must not learn what is another's
         yield from _against_catalogue(ground, name, number) if full else _against_uid(ground, name, number)

@@ -102,9 +102,9 @@ def _of_another(ground: Ground, folder: RunFolder, run_id: str) -> Finding:
 
 
 def _deleted(folder: RunFolder) -> Iterator[Finding]:
-    said = facts.load(folder.deleted).get("id", folder.path.name)
+    said = facts.known(folder.deleted, facts.DELETED).get("id") or folder.path.name
     if said != folder.path.name:
-        expected, found = f"when and why {folder.path.name} was deleted", f"that of {said}"
+        expected, found = f"when and why {folder.path.name} was deleted", f"that of {said[:100]}"
         yield Finding(WARNING, LANE, folder.deleted, expected, found, owner.REMEDY)
 
 

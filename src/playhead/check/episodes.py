@@ -16,9 +16,9 @@ from playhead.check.belonging import Said
 from playhead.check.finding import DAMAGE, NOTE, SEVERITIES, WARNING, Finding
 from playhead.check.timing import GAP, Timing, timing_of
 from playhead.dataset import LocalDataset
-from playhead.episode import lanes, static_of
+from playhead.episode import lanes, sealing, static_of
 from playhead.episode.seals import Seals
-from playhead.errors import Damaged, NotFound, StoreTooNew, foreseen
+from playhead.errors import Damaged, Misplaced, NotFound, StoreTooNew, foreseen
 from playhead.layout import DatasetFolder, EpisodeFolder
 from playhead.paths import GivenPath, as_path, as_text
 from playhead.wording import counted
@@ -163,8 +163,17 @@ class _Check:
         if tape.is_recorded(self._folder.tape):
             yield Finding(NOTE, path, "is being recorded now")
         else:
+            yield from self._tape()
             step = f"Run: playhead episode recover {path}"
             yield Finding(WARNING, path, "is unfinished: readers skip it", next_step=step)
+
+    def _tape(self) -> Iterator[Finding]:
+        try:
+            sealing.check_tape(self._folder, self._meta)
+        except Misplaced as error:
+            yield Finding(DAMAGE, Path(error.path), str(error), is_elsewhere=True)
+        except Damaged:
+            return  # that is said where it is recovered
 
     def _facts(self) -> Iterator[Finding]:
         meta, static = Path(self._folder.meta), Path(self._folder.static)

@@ -109,6 +109,8 @@ class Versions:
 
     def is_of(self, folder: ArtifactFolder) -> bool:
         """Return whether it is the list of the artifact that a folder is named after; it may be renamed by hand."""
+        if (self.type, self.name) == (folder.type, folder.name):
+            return True
         return owner.fits({"type": self.type, "name": self.name}, {"type": folder.type, "name": folder.name})
 
     @property
