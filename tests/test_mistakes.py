@@ -63,6 +63,7 @@ READING: dict[str, tuple[Callable[[Any], Any], type[PlayheadError], str]] = {
     "a mark too far": (lambda s: s.runs[0].traces["fit"].marks[9], OutOfRange, "there are 1"),
     "an artifact that is not there": (lambda s: s.artifacts["x:v1"], NotFound, "no artifact 'x'"),
     "versions of a number": (lambda s: s.artifacts.versions(0), NotFound, "no artifact '0'"),
+    "a table of SQL that there is not": (lambda s: s.sql("SELECT * FROM runz"), BadQuery, "there is: episodes, steps"),
     "a query that is no text": (lambda s: s.sql(5), BadQuery, "text of a SELECT"),
     "a time limit that is no number": (lambda s: s.sql("SELECT 1", timeout="x"), WrongType, "number of seconds"),
     "a file as a dataset": (lambda _: playhead.LocalDataset(__file__), WrongType, "is a file"),
@@ -82,6 +83,8 @@ FILE = Path(__file__)
 WRITING: dict[str, tuple[Callable[[Any], Any], type[PlayheadError], str]] = {
     "an image that is not there": (lambda r: r.log_image("i", "nope.png"), NotFound, "no image 'nope.png' to log"),
     "a folder as an image": (lambda r: r.log_image("i", FILE.parent), NotFound, "it is a folder"),
+    "channels in front": (
+        lambda r: r.log_image("i", np.zeros((3, 9, 9), np.uint8)), WrongShape, "image.transpose(1, 2, 0)"),
     "rows of other lengths": (lambda r: r.log_image("i", [[1, 2], [3]]), WrongShape, "differ in length"),
     "a file that is not there": (lambda r: r.log_artifact("m", "nope.pt"), NotFound, "nope.pt to save"),
     "bytes to save": (lambda r: r.log_artifact("m", b"abc"), WrongType, "not of bytes; write it into a file"),
@@ -94,7 +97,7 @@ WRITING: dict[str, tuple[Callable[[Any], Any], type[PlayheadError], str]] = {
     "patterns that are a number": (lambda r: r.log_artifact("m", FILE.parent, exclude=5), WrongType, "patterns"),
     "a summary that is a number": (lambda r: r.summary(5), WrongType, "summary values are a mapping"),
     "parameters that are a number": (lambda r: r.trace("t", parameters=5), WrongType, "parameters are a mapping"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("what", WRITING)
@@ -121,3 +124,13 @@ def test_a_writer_of_a_dataset_works_in_a_with_statement(tmp_path: Path) -> None
             with writer.new_episode() as episode:
                 episode.append("x", 1.0, 1)
     assert len(playhead.LocalDataset(tmp_path)) == 2
+
+
+def test_one_environment_and_several_are_told_apart(run: playhead.RunWriter) -> None:
+    gymnasium = pytest.importorskip("gymnasium")
+    from playhead.integrations.gymnasium import Recorder, VectorRecorder
+
+    with pytest.raises(WrongType, match="VectorRecorder records several"):
+        Recorder(gymnasium.make_vec("CartPole-v1", 2), run)
+    with pytest.raises(WrongType, match=r"not a .*: Recorder records one"):
+        VectorRecorder(gymnasium.make("CartPole-v1"), run)

@@ -14,7 +14,7 @@ Programs that record robots are measured one by one, against Playhead alone, sin
 ``python -m benchmarks.peers.positronic`` and ``python -m benchmarks.peers.lerobot``, each with a ``…_worker`` that runs
 in either Python; ``beside`` lets the two take turns and prints the table.
 
-What each program loses is another trial: ``python -m benchmarks.peers.safety`` kills them, damages, exchanges and copies
-their files and fills their disk. ``keepers/`` holds a module per program, ``safety_worker`` and ``safety_damage`` run in
-its Python.
+What each program loses is another trial: ``python -m benchmarks.peers.safety`` kills them, damages, exchanges and
+copies their files and fills their disk. ``keepers/`` holds a module per program, ``safety_worker`` and
+``safety_damage`` run in its Python.
 """

@@ -250,3 +250,9 @@ def test_a_message_does_not_paint_the_terminal(made: Path) -> None:
     assert "\x1b]8" not in shown
     _, shown = in_terminal("ls", "--where", "\x1b[2J > 3", store=made)
     assert "\x1b[2J" not in shown
+
+
+def test_a_command_that_is_misspelled_names_those_that_are_alike(made: Path) -> None:
+    assert "No such command 'lss'. Did you mean 'ls'" in invoke("lss", store=made, expect=2).stderr
+    assert "No such command 'xyzzy'." in invoke("xyzzy", store=made, expect=2).stderr
+    assert "Did you mean 'build'" in invoke("table", "buidl", store=made, expect=2).stderr

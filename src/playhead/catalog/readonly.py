@@ -11,6 +11,12 @@ from playhead.catalog.database import Database
 from playhead.catalog.meaning import no_text
 from playhead.errors import BadQuery, QueryStopped, WrongType
 
+# What `store.sql` offers, the views first.
+_TABLES = (
+    *("episodes", "steps", "experiments", "metrics", "runs", "series", "points", "run_values", "run_tags", "media"),
+    *("episode_folders", "artifacts", "artifact_versions", "artifact_uses"),
+)
+
 Parameters = Sequence[Any] | Mapping[str, Any]
 
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -109,4 +115,5 @@ def _explained(database: Database, error: sqlite3.Error, sql: str, timeout: floa
     meaning = database.explain(error)
     if meaning is not None:
         return meaning
-    return BadQuery(f"{error} in: {sql}")
+    there = f"; there is: {', '.join(_TABLES)}" if "no such table" in str(error) else ""
+    return BadQuery(f"{error}{there} in: {sql}")

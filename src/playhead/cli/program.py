@@ -39,6 +39,17 @@ class LazyGroup(click.Group):
         command: click.Command = import_module(f"{self._package}.{cmd_name}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is meant; for one that there is not, name those that are spelled alike."""
+        if (name := args[0]) not in self._summaries and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
+            if near := get_close_matches(name, self._summaries):
+                ctx.fail(f"No such command {name!r}. Did you mean {' or '.join(map(repr, near))}?")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the summaries into the help text."""
         with formatter.section("Commands"):

@@ -51,7 +51,8 @@ def command(
 ) -> None:
     """Ask the catalogue in SQL; only reading is possible.
 
-    Tables: runs, series, points, run_values (config and summary), run_tags, media. Views: experiments, metrics.
+    Views: episodes and steps (what agents played), experiments, metrics. Tables: runs, series, points, run_values
+    (config and summary), run_tags, media, episode_folders, artifacts, artifact_versions, artifact_uses.
     """
     if as_csv and as_json:
         raise click.UsageError("--csv and --json exclude each other.")

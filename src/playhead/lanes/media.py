@@ -62,7 +62,10 @@ def _pixels(image: Any) -> Any:
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[:, :, 0]
     if not (array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (3, 4))) or 0 in array.shape:
-        raise WrongShape(f"an image has shape (height, width) or (height, width, 1, 3 or 4), not {array.shape}")
+        hint = (
+            "; move the channels back: image.transpose(1, 2, 0)" if array.ndim == 3 and len(array) in (1, 3, 4) else ""
+        )
+        raise WrongShape(f"an image has shape (height, width) or (height, width, 1, 3 or 4), not {array.shape}{hint}")
     if array.dtype == np.bool_:
         return array.astype(np.uint8) * 255
     if array.dtype.kind == "f":

@@ -9,6 +9,7 @@ import gymnasium
 from gymnasium.wrappers import Autoreset
 
 from playhead import clock
+from playhead.errors import WrongType
 from playhead.integrations.gymnasium import plan, quick, stacks
 from playhead.integrations.gymnasium.frames import OBSERVATION, RENDER, RESIMULATE, Pictures, look_at, wrappers_of
 from playhead.integrations.gymnasium.infos import Packer
@@ -79,6 +80,9 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
         keyframe_every: int = plan.KEYFRAME_EVERY,
         live: bool = False,
     ) -> None:
+        if not isinstance(env, gymnasium.Env):
+            said = ": VectorRecorder records several at once" if hasattr(env, "num_envs") else ""
+            raise WrongType(f"Recorder records one environment of Gymnasium, not a {type(env).__name__}{said}")
         super().__init__(env)
         self._options = plan.Options(frames, every, stack, config, keyframe_every)
         self._rig = find(env) if frames == RESIMULATE else None

@@ -61,6 +61,9 @@ class VectorRecorder(VectorWrapper[Any, Any, Any, Any, Any]):
         config: ReplayConfig | None = None,
         live: bool = False,
     ) -> None:
+        if not isinstance(envs, VectorEnv):
+            said = ": Recorder records one" if isinstance(envs, gymnasium.Env) else ""
+            raise WrongType(f"VectorRecorder records a vector environment, not a {type(envs).__name__}{said}")
         super().__init__(envs)
         self._options = plan.Options(frames, every, stack, config)
         if frames == RESIMULATE:
