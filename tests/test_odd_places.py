@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import playhead
+from playhead import layout
 from playhead.care import verify
+from playhead.errors import BadName
 
 # Neither of the two ways in which Python turns to UTF-8 where the locale is C.
 NARROW = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -66,6 +68,13 @@ def test_a_name_that_the_locale_lacks_is_refused_with_what_to_do(tmp_path: Path)
     with playhead.open(tmp_path / "store") as store, store.run("p", "né", run_id="one", environment=False):
         pass
     run("-c", NAMES, tmp_path / "store", **NARROW)
+
+
+def test_a_name_that_would_be_written_in_another_encoding_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsencode", lambda name: str(name).encode("latin-1"))  # as in a locale of Latin-1
+    with pytest.raises(BadName, match="those of a store are UTF-8"):
+        layout.folder_name("né")
+    assert layout.folder_name("plain") == "plain"
 
 
 def test_a_folder_that_no_table_can_be_called_is_noted_and_left_out(tmp_path: Path) -> None:

@@ -131,19 +131,23 @@ def folder_name(name: str, *, top: bool = False) -> str:
 
 
 def check_encodable(name: str) -> str:
-    """Check that this process can name a file so.
+    """Check that this process writes the name of a file as UTF-8, as all names of a store are.
 
     Raises:
-        BadName: Its names of files are not UTF-8, and have no place for a character.
+        BadName: It writes names of files in another way.
     """
+    if name.isascii():
+        return name
     try:
-        os.fsencode(name)
-    except UnicodeEncodeError as error:
-        code = sys.getfilesystemencoding()
+        is_utf8 = os.fsencode(name) == name.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        is_utf8 = False
+    if not is_utf8:
         raise BadName(
-            f"no file can be called {name[:100]!r} here: this process writes names of files as {code}, which lacks "
-            f"{error.object[error.start : error.end]!r}. Start Python with PYTHONUTF8=1, or set LC_ALL=C.UTF-8"
-        ) from None
+            f"no file can be called {name[:100]!r} here: this process writes names of files as "
+            f"{sys.getfilesystemencoding()}, and those of a store are UTF-8. Start Python with PYTHONUTF8=1, or set "
+            "LC_ALL=C.UTF-8"
+        )
     return name
 
 
@@ -162,7 +166,7 @@ def inside(relative: str, folder: Path) -> Path:
     Raises:
         Damaged: It leads out of the folder, or no file system could have it.
     """
-    path = PurePosixPath(check_encodable(relative) if not relative.isascii() else relative)
+    path = PurePosixPath(check_encodable(relative))
     if len(relative) > 60 and any(len(os.fsencode(part)) > 255 for part in path.parts):
         raise Damaged(folder, "names of at most 255 bytes", f"{relative[:60]!r}…", "Do not use what you cannot trust")
     if path.is_absolute() or ".." in path.parts or "\x00" in relative or not path.parts:
