@@ -158,3 +158,11 @@ def test_a_missing_extra_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.setitem(sys.modules, "starlette", None)
     assert "pip install 'playhead[web]'" in invoke("serve", path, expect=1).stderr
+
+
+def test_the_store_may_be_named_as_for_every_other_command(path: Path) -> None:
+    with serving("--store", path, "--port", "0", "--no-open", "--json") as (process, line):
+        assert as_json(process, line)["store"] == str(path)
+        ended(process)
+    failed = invoke("serve", path, "--store", path, expect=2)
+    assert "the store is named twice" in failed.stderr

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from playhead.cli import output
-from playhead.cli.options import PathType, examples, json_option
+from playhead.cli.options import PathType, examples, json_option, store_option
 from playhead.errors import MissingExtra, ReadOnly
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _checked_token(_context: click.Context, _parameter: click.Parameter, given: 
         "playhead serve /data/store --host 0.0.0.0 --read-only",
     ),
 )
-@click.argument("store_path", metavar="[STORE]", required=False, type=PathType())
+@click.argument("folder", metavar="[STORE]", required=False, type=PathType())
 @click.option("--host", default="127.0.0.1", metavar="NAME", help="The address to listen on; 127.0.0.1 by default.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), metavar="N", help="The port. Default: 8765, or the next that is free."
@@ -48,8 +48,9 @@ def _checked_token(_context: click.Context, _parameter: click.Parameter, given: 
 @click.option("--read-only", is_flag=True, help="Change nothing: no tags, no notes, no deleting.")
 @click.option("--page", type=PathType(exists=True, file_okay=False), hidden=True, help="Another built page.")
 @json_option
+@store_option
 def command(
-    store_path: str | None,
+    folder: str | None,
     host: str,
     port: int | None,
     wants_browser: bool | None,
@@ -57,6 +58,7 @@ def command(
     read_only: bool,
     page: str | None,
     as_json: bool,
+    store_path: str | None,
 ) -> None:
     """Serve a store as a page in the browser, until Ctrl-C.
 
@@ -64,6 +66,8 @@ def command(
     machine alone anyone may look; with another --host each request has to show a token, which the printed address
     holds. /api/openapi.json describes the API.
     """
+    if folder and store_path:
+        raise click.UsageError("the store is named twice: as STORE and by --store.")
     try:
         from playhead.web import app, security, server
     except ImportError as error:
@@ -71,7 +75,7 @@ def command(
 
     from pathlib import Path
 
-    with _opened(store_path, read_only) as store:
+    with _opened(folder or store_path, read_only) as store:
         is_local = server.is_loopback(host)
         if not token and not is_local:
             token = secrets.token_urlsafe(24)
