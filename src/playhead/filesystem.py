@@ -39,7 +39,8 @@ def type_of(path: Path, mounts: str | None = None) -> str:
     best, kind = "", ""
     for line in mounts.splitlines():
         _device, point, name, *_ = line.split(" ")
-        point = _OCTAL.sub(lambda match: chr(int(match[1], 8)), point)
+        if "\\" in point:
+            point = _OCTAL.sub(lambda match: chr(int(match[1], 8)), point)
         inside = target == point or target.startswith(point.rstrip("/") + "/")
         if inside and len(point) >= len(best):
             best, kind = point, name

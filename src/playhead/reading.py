@@ -56,7 +56,8 @@ def _open_as_it_is(layout: Layout) -> Store | None:
         if not database.is_current():
             return _open_private(layout, _bring_forward)
         home = Home(layout, database)
-        if database.place() and copies.is_elsewhere(home):
+        place = database.place()
+        if place and place != copies.place_of(layout):
             if in_use and not copies.is_sound(home):
                 return _open_private(layout, _fill, has_catalogue=False)
             if copies.is_behind(home, in_use=in_use):
