@@ -96,21 +96,28 @@ class Soak:
 
     def freeze(self, seconds: float) -> None:
         """Stop the frozen one in the middle of a run, as long as its claim lives, and let the judges try."""
-        pid = int((self.ledgers / "frozen.pid").read_text())
+        pid, midway, frozen = (
+            int((self.ledgers / "frozen.pid").read_text()),
+            self.ledgers / "midway",
+            self.ledgers / "frozen",
+        )
         os.kill(pid, signal.SIGSTOP)
         try:
-            for claim in (self.store / ".recording").glob("frozen-*.1.json"):
-                said = json.loads(claim.read_text())
-                said["process"]["place"] = "elsewhere"
-                claim.write_text(json.dumps(said))
-                os.utime(claim, (0, 0))
-                put(self.ledgers / "frozen", said["run_id"])
+            if not midway.exists():
+                return
+            name = midway.read_text()
+            claim = self.store / ".recording" / f"{name}.1.json"
+            said = json.loads(claim.read_text())
+            said["process"]["place"] = "elsewhere"
+            claim.write_text(json.dumps(said))
+            os.utime(claim, (0, 0))
+            put(frozen, name)
             time.sleep(seconds)
             until = time.monotonic() + 30
-            while (self.ledgers / "frozen").exists() and time.monotonic() < until:
+            while frozen.exists() and time.monotonic() < until:
                 time.sleep(0.05)
         finally:
-            (self.ledgers / "frozen").unlink(missing_ok=True)
+            frozen.unlink(missing_ok=True)
             os.kill(pid, signal.SIGCONT)
 
 
