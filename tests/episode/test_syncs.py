@@ -1,0 +1,43 @@
+"""How often an episode waits for the disk: the same few times, however many files it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import playhead
+from playhead.episode import DiskEpisodeWriter
+from playhead.testing import operations_of
+
+SIGNALS = 5
+
+
+def syncs(work: Callable[[], object]) -> int:
+    return sum(operation.name == "fsync" for operation in operations_of(work))
+
+
+def record(writer: DiskEpisodeWriter, signals: int) -> None:
+    writer.set_static("task", "stack")
+    for stamp in range(20):
+        for signal in range(signals):
+            writer.append(f"joint{signal}", float(stamp), stamp)
+
+
+@pytest.mark.parametrize("signals", [1, SIGNALS])
+def test_closing_an_episode_is_one_round_of_syncs(tmp_path: Path, signals: int) -> None:
+    writer = DiskEpisodeWriter(tmp_path / "e")
+    record(writer, signals)
+    assert 0 < syncs(writer.close) <= 3
+
+
+@pytest.mark.parametrize("signals", [1, SIGNALS])
+def test_a_short_episode_of_a_store_waits_three_times_in_all(store: playhead.Store, signals: int) -> None:
+    store.dataset("d").new_episode().close()  # makes the folder of the dataset
+
+    def one() -> None:
+        with store.dataset("d").new_episode() as writer:
+            record(writer, signals)
+
+    assert 0 < syncs(one) <= 3
