@@ -115,6 +115,21 @@ def check_complete(copy: Path, scratch: Path) -> None:
     shutil.rmtree(again)
 
 
+def test_an_episode_that_was_copied_while_it_was_sealed_is_listed_with_its_signals(tmp_path: Path) -> None:
+    with playhead.open(tmp_path / "s") as store:
+        writer = store.dataset("teleop").new_episode()
+        writer.append("x", 1.0, 1)
+        by_cp(tmp_path / "s", tmp_path / "copy")
+        writer.append("x", 2.0, 20)
+        writer.close()
+    (folder,) = (tmp_path / "copy" / "episodes").glob("*/*/*[0-9]")
+    shutil.rmtree(folder)
+    by_cp(tmp_path / "s" / folder.relative_to(tmp_path / "copy"), folder)
+    (folder / ".unfinished").touch()
+    (tmp_path / "scratch").mkdir()
+    check_complete(tmp_path / "copy", tmp_path / "scratch")
+
+
 def test_copies_of_a_store_that_others_record_into_are_complete(tmp_path: Path) -> None:
     source, scratch = tmp_path / "s", tmp_path / "scratch"
     scratch.mkdir()

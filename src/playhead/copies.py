@@ -260,8 +260,9 @@ class _Comparison:
             there = {number: not folder.episode(number).is_unfinished() for number in folder.numbers()}
             differing = [number for number in known.keys() | there.keys() if known.get(number) != there.get(number)]
             unfinished = [number for number, finished in there.items() if not finished and number in known]
+            differing += episode_index.behind(self.home, name, unfinished)  # perhaps copied while they were sealed
             if differing:
-                yield partial(episode_index.update, name=name, numbers=sorted({*differing, *unfinished}))
+                yield partial(episode_index.update, name=name, numbers=sorted({*differing}))
 
     def _tell(self, text: str) -> None:
         if self.warns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from playhead import facts, strictjson
@@ -39,6 +39,14 @@ def update(home: Home, name: str, numbers: Iterable[int]) -> None:
     with home.database.write() as connection:
         catalog_episodes.put(connection, found)
         catalog_episodes.remove(connection, name, gone)
+
+
+def behind(home: Home, name: str, numbers: Collection[int]) -> list[int]:
+    """Return those of some episodes of which the catalogue does not say what their folders do."""
+    folder = home.layout.dataset(name)
+    with home.database.read() as connection:
+        known = catalog_episodes.facts_of(connection, name, numbers)
+    return [number for number in numbers if _facts(home.layout, name, folder, number) != known.get(number)]
 
 
 def locate(home: Home, name: str, uid: str, number: int) -> int:

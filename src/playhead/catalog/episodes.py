@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import asdict, dataclass, fields
 from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, func, select
@@ -75,6 +75,13 @@ def of_dataset(connection: Connection, dataset: str) -> list[Known]:
     """List what is known of a dataset, in order."""
     query = _KNOWN.where(_TABLE.c.dataset == dataset).order_by(_TABLE.c.number)
     return [Known(*row) for row in connection.execute(query)]
+
+
+def facts_of(connection: Connection, dataset: str, numbers: Collection[int]) -> dict[int, EpisodeFacts]:
+    """Return all that is known of some episodes of a dataset, by number."""
+    query = select(*(_TABLE.c[field.name] for field in fields(EpisodeFacts))).where(_TABLE.c.dataset == dataset)
+    found = (EpisodeFacts(*row) for row in connection.execute(query))
+    return {one.number: one for one in found if one.number in numbers}
 
 
 def of_run(connection: Connection, run_id: str) -> list[Known]:
