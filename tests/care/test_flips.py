@@ -19,7 +19,7 @@ from tests.care.everything import make, values_of
 SHARE = float(os.environ.get("PLAYHEAD_CAMPAIGN", "0.1"))
 FLIPS = round(500 * SHARE)
 
-# What is in the store, by the ends of names; media and the texts of episodes carry no checksum and are not promised.
+# What is in the store, by the ends of names; `meta.json` of episodes carries no checksum and is not promised.
 KINDS = {
     "journals": ("*.seg",),
     "HDF5": ("*.h5",),
@@ -29,6 +29,7 @@ KINDS = {
     "catalogue": ("playhead.db",),
     "traces": ("*.trace",),
     "pool": ("artifacts/.dedup/*/*",),
+    "media": ("runs/*/media/*", "static.json"),
     "texts": tuple(f"runs/*/{name}" for name in ("*.json", "events*.jsonl", "logs.txt")),
     "manifests": ("artifacts/*/*/versions.json", "artifacts/*/*/*/metadata.json", "artifacts/*/*/*/manifest.json"),
 }

@@ -97,11 +97,8 @@ def check(ground: Ground, contents: _Contents, artifact: ArtifactFolder, full: b
         yield of_damage(LANE, error, repair, VERSIONS)
         versions, is_sound = Versions(artifact.name, artifact.type), False
     if versions.entries and not versions.is_of(artifact):
-        expected, found = (
-            f"{artifact.type}/{artifact.name}",
-            f"{versions.type}/{versions.name}"[:150] + ": renamed by hand",
-        )
-        yield Finding(WARNING, LANE, artifact.versions, f"the list of {expected}", found, "Give it its own name again")
+        expected, found = (f"the list of {one.type}/{one.name}"[:150] for one in (artifact, versions))
+        yield Finding(WARNING, LANE, artifact.versions, expected, found, "Give the folder its own name again")
     for number in artifact.numbers():
         entry = versions.get(number)
         if versions.entries and entry is None:
