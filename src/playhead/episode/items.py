@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-import os
+from pathlib import Path
 from typing import Any
 
 from playhead import strictjson
@@ -44,7 +44,7 @@ def _spelled(value: Any, what: str, depth: int) -> Any:
     return [_spelled(item, what, depth + 1) for item in value] if isinstance(value, list) else value
 
 
-def from_json(path: str | os.PathLike[str], value: Any) -> Any:
+def from_json(path: Path | str, value: Any) -> Any:
     """Return the value that was written: numbers that are not finite, and bytes.
 
     Args:
@@ -63,7 +63,7 @@ def from_json(path: str | os.PathLike[str], value: Any) -> Any:
     return strictjson.restore(value)
 
 
-def _decoded(path: str | os.PathLike[str], text: Any) -> bytes:
+def _decoded(path: Path | str, text: Any) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, TypeError, ValueError) as error:
