@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import playhead
 from playhead import replays
+from playhead.catalog import made
 from playhead.care.verifying import verify
 from playhead.errors import Damaged
 from tests.dump import assert_catalogue_agrees_with_folders
@@ -145,7 +146,7 @@ def test_a_catalogue_of_an_earlier_version_gets_all_digits(store: playhead.Store
     store.close()
     with sqlite3.connect(store.path / "playhead.db") as plain:
         plain.execute("DROP VIEW steps")
-        plain.execute("CREATE VIEW steps AS SELECT 'as it was' AS info")
+        plain.execute(f"CREATE VIEW steps AS {made.EARLIER['view', 'steps']}")
         plain.execute("DELETE FROM migrations WHERE name = 'keep_digits_of_infos'")
     with playhead.open(store.path) as again:
         assert again.sql("SELECT info FROM steps").to_pylist() == [{"info": '{"x":0.30000000000000004}'}]

@@ -91,7 +91,7 @@ def catch_up(home: Home, *, in_use: bool = False, is_private: bool = False, sinc
         while batch := list(islice(todo, recovery.BATCH)):
             with home.database.batch():
                 for work in batch:
-                    _warned(work, home)
+                    _warned(work, home, says=comparison.warns)
             if bar is not None:
                 bar(len(batch))
     recovery.fill_artifacts(home)
@@ -110,11 +110,13 @@ def is_behind(home: Home, *, in_use: bool) -> bool:
     return False
 
 
-def _warned(work: Work, home: Home) -> None:
+def _warned(work: Work, home: Home, *, says: bool) -> None:
     """Do a part of the work; what cannot be read is told of and left, so that all else can be used."""
     try:
         work(home)
     except (Damaged, StoreTooNew) as trouble:
+        if not says:
+            return
         warnings.warn(f"not all of a copied run could be indexed: {trouble}", RuntimeWarning, stacklevel=2)
 
 

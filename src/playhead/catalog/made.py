@@ -29,7 +29,7 @@ _TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\w+|[^\s\w]""")
 _PLAIN_INDEX = re.compile(r"create index \S+ on (\w+) \( \w+(?: asc| desc)?(?: , \w+(?: asc| desc)?)* \)")
 
 # How earlier versions made what a migration replaces. A store of theirs is opened, and brought up to date.
-_EARLIER = {
+EARLIER = {
     ("view", "steps"): """
         SELECT e.id AS episode_id, s.step AS step_index, s.action, s.reward,
                s.flags & 1 AS terminated, s.flags >> 1 & 1 AS truncated,
@@ -127,7 +127,7 @@ def is_known(made: Made, *, earlier: bool = False) -> bool:
         return True
     key = (made.type, made.name)
     table, form = known().get(key, ("", ()))
-    if earlier and key in _EARLIER and normal(made.sql) == normal(f"CREATE VIEW {made.name} AS {_EARLIER[key]}"):
+    if earlier and key in EARLIER and normal(made.sql) == normal(f"CREATE VIEW {made.name} AS {EARLIER[key]}"):
         return True
     return made.table == table and normal(made.sql) == form
 
