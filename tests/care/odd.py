@@ -373,7 +373,7 @@ class Trial:
 
     def _check_named(self, cases: Cases, what: str, said: str) -> None:
         names = {Path(case.file).name for case in cases}
-        if not any(name in said for name in names) and not re.search("no run|has format [0-9]+, and", said):
+        if not any(name in said for name in names) and not re.search("no run|no version|has format [0-9]+, and", said):
             raise Problem(f"{what}: names none of {names}: {said[:300]}")
 
     def _opened(self, cases: Cases, mode: str, has_catalogue: bool) -> None:

@@ -1,7 +1,11 @@
-"""A file, or a folder, that lies under the name of another of its kind is never read as that other without a word."""
+"""A file, or a folder, that lies under the name of another of its kind is never read as that other without a word.
+
+Here with the catalogue kept, and with it rebuilt; `make campaign` also repairs.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -15,7 +19,9 @@ import playhead
 from playhead import layout
 from playhead.care import verify
 from playhead.care.finding import Finding
+from playhead.care.repairing import Repair
 from playhead.errors import PlayheadError
+from playhead.layout import Layout
 from tests.care import twins
 
 RUN, MADE, USER, GONE, DIED = (f"project/{name}1/runs/{name}1" for name in ("run", "made", "user", "gone", "died"))
@@ -119,6 +125,7 @@ def put_back(one: Path, other: Path, aside: Path) -> None:
     aside.rename(other)
 
 
+CAMPAIGN = os.environ.get("PLAYHEAD_CAMPAIGN") == "1"
 Deed = Callable[[Path, Path, Path], None]
 Pair = tuple[Path, Path]
 Way = Callable[[Sequence[str], Deed], dict[str, str]]
@@ -139,7 +146,8 @@ class Trial:
 
     def problems(self, kinds: Sequence[str], deed: Deed) -> list[str]:
         """Try several kinds that have nothing to do with each other at once; name what is silently wrong, by kind."""
-        return [*self._tried(self._kept, kinds, deed), *self._tried(self._rebuilt, kinds, deed)]
+        ways = [self._kept, self._rebuilt, *([self._repaired] if CAMPAIGN else [])]
+        return [problem for way in ways for problem in self._tried(way, kinds, deed)]
 
     def _tried(self, way: Way, kinds: Sequence[str], deed: Deed) -> list[str]:
         """Try some kinds; what no check reports is tried again without the others, and then nothing may be wrong."""
@@ -162,6 +170,20 @@ class Trial:
 
     def _rebuilt(self, kinds: Sequence[str], deed: Deed) -> dict[str, str]:
         """Try it in a copy, and rebuild that."""
+        copy, done = self._in_a_copy(kinds, deed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            playhead.rebuild(copy)
+        return self._silent(copy, kinds, done)
+
+    def _repaired(self, kinds: Sequence[str], deed: Deed) -> dict[str, str]:
+        """Try it in a copy, and repair that; what was moved aside is missing, and not wrong."""
+        copy, done = self._in_a_copy(kinds, deed)
+        deeds = list(Repair(Layout(copy)).mend(verify(copy, full=True)))
+        moved = any("moved to" in one.done for one in deeds)
+        return {} if moved and len(kinds) == 1 else self._silent(copy, kinds, done)
+
+    def _in_a_copy(self, kinds: Sequence[str], deed: Deed) -> tuple[Path, list[tuple[Path, Path, Path]]]:
         copy, aside = self._work / "copy", self._work / "gone"
         for leftover in (copy, aside):
             shutil.rmtree(leftover, ignore_errors=True)
@@ -170,10 +192,7 @@ class Trial:
         done = [(*pair_of(copy, kind), aside / str(number)) for number, kind in enumerate(kinds)]
         for each in done:
             deed(*each)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            playhead.rebuild(copy)
-        return self._silent(copy, kinds, done)
+        return copy, done
 
     def _silent(self, path: Path, kinds: Sequence[str], done: Sequence[tuple[Path, Path, Path]]) -> dict[str, str]:
         """Say of each kind that no check reports what is read wrong, or refused without the name of a file."""
