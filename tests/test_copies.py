@@ -179,3 +179,34 @@ def test_a_copy_that_is_only_read_knows_the_versions_that_its_catalogue_misses(t
     shutil.copy(early, copy / "playhead.db")
     check_complete(copy, tmp_path)
     assert answers(copy, "r")["artifacts"].count("'version'") == 2
+
+
+@pytest.mark.parametrize("mode", ["r", "a"])
+def test_a_copy_whose_catalogue_is_torn_is_indexed_from_its_files(tmp_path: Path, mode: str) -> None:
+    source = tmp_path / "s"
+    with playhead.open(source) as store:
+        run = store.run("p", "n", run_id="r", environment=False)
+        run.log({"a": 1})
+        run.flush()
+        copy = tmp_path / "copy"
+        by_cp(source, copy)
+        run.finish()
+    for beside in copy.glob("playhead.db-*"):
+        beside.unlink()
+    with (copy / "playhead.db").open("r+b") as catalogue:
+        catalogue.seek(100)
+        catalogue.write(b"\xff" * 200)  # the list of tables, of another moment than its head
+    with playhead.open(copy, mode) as found:
+        assert [(run.id, run["a"].values.tolist()) for run in found.runs] == [("r", [1])]
+
+
+def test_a_catalogue_that_is_damaged_where_it_is_stays_for_a_person_to_see(tmp_path: Path) -> None:
+    with playhead.open(tmp_path / "s") as store:
+        store.run("p", "n", run_id="r", environment=False).finish()
+    with (tmp_path / "s" / "playhead.db").open("r+b") as catalogue:
+        catalogue.seek(100)
+        catalogue.write(b"\xff" * 200)
+    (tmp_path / "s" / ".recording" / "x.1.json").write_text("{}")
+    for mode in ("r", "a"):
+        with pytest.raises(playhead.Damaged, match="malformed"):
+            playhead.open(tmp_path / "s", mode)

@@ -21,9 +21,11 @@ from playhead import checksums, claims, episode_index, facts, filesystem, recove
 from playhead.catalog import episodes as catalog_episodes
 from playhead.catalog import known_folders, standing
 from playhead.catalog import runs as catalog_runs
-from playhead.catalog.files import files_of
+from playhead.catalog.database import is_of_sqlite
+from playhead.catalog.files import files_of, place_in
 from playhead.catalog.runs import RunFacts
 from playhead.catalog.standing import Standing
+from playhead.claims import Claim
 from playhead.errors import Damaged, StoreTooNew
 from playhead.home import Home
 from playhead.lanes.scalars import events
@@ -54,6 +56,20 @@ def place_of(layout: Layout, database: os.PathLike[str] | None = None) -> int:
 def is_elsewhere(home: Home) -> bool:
     """Tell whether a catalogue is that of another place."""
     return home.database.place() != place_of(home.layout)
+
+
+def is_torn(layout: Layout, trouble: Damaged) -> bool:
+    """Return whether a catalogue that SQLite cannot read came with a copy: it was written while it was copied.
+
+    Args:
+        layout: The store.
+        trouble: What was said when the catalogue was opened.
+    """
+    if not is_of_sqlite(trouble):
+        return False
+    if place_in(layout.database) not in (0, place_of(layout)):
+        return True
+    return any(claim.is_copied() for path in claims.paths(layout) if (claim := Claim.load(path)))
 
 
 def was_in_use(layout: Layout) -> bool:

@@ -81,7 +81,13 @@ def _open_for_recording(layout: Layout) -> Store:
         raise ReadOnly(f"the store {layout.root} cannot be written; open it with mode='r' to read it")
     with disk.locked(layout.marker):
         in_use = copies.was_in_use(layout)
-        home = Home(layout, _prepared(layout))
+        try:
+            home = Home(layout, _prepared(layout))
+        except Damaged as trouble:
+            if not in_use or not copies.is_torn(layout, trouble) or claims.live(layout):
+                raise
+            _build(layout, list)
+            home = Home(layout, _prepared(layout))
         if copies.is_elsewhere(home):
             home = _arrived(home, in_use=in_use and home.database.place() != 0)
     recovery.recover(home)

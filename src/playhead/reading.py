@@ -15,7 +15,7 @@ from playhead import claims, clock, copies, disk, episode_index, filesystem, rec
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.database import Database
 from playhead.catalog.files import check_files
-from playhead.errors import ReadOnly, StoreLocked
+from playhead.errors import Damaged, ReadOnly, StoreLocked
 from playhead.home import Home
 from playhead.layout import Layout
 from playhead.store import Store
@@ -38,6 +38,10 @@ def open_to_read(layout: Layout) -> Store:
         store = _open_as_it_is(layout)
     except ReadOnly:  # those who write it closed or replaced it in this moment: only they can put it in order
         store = None
+    except Damaged as trouble:
+        if not copies.was_in_use(layout) or not copies.is_torn(layout, trouble):
+            raise
+        return _open_private(layout, _fill, has_catalogue=False)
     return store or _open_private(layout, partial(copies.catch_up, is_private=True))
 
 

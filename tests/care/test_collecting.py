@@ -120,3 +120,13 @@ def test_the_quarantine_is_never_touched(path: Path, name: str) -> None:
     aside.mkdir() if not name else aside.write_text("")
     assert collect(path).garbage == []
     assert aside.exists()
+
+
+def test_what_sqlite_keeps_beside_a_catalogue_that_is_being_rebuilt_stays(store: playhead.Store) -> None:
+    alive, gone = ([store.path / f".playhead.db.{pid}-0badf00d.tmp{end}" for end in ("", "-wal", "-shm", "-journal")]
+                   for pid in (os.getpid(), 999999999))  # fmt: skip
+    for path in (*alive, *gone):
+        path.write_bytes(b"x")
+    collecting.collect(store._home, older_than=0)
+    assert [path.exists() for path in alive] == [True] * 4
+    assert [path.exists() for path in gone] == [False] * 4

@@ -27,7 +27,7 @@ AGE_SECONDS = 3600.0  # for so long nobody may have touched what is taken for a 
 
 TEMPORARY, TRASH, JOURNAL, VERSION, BLOB = "temporary", "trash", "journal", "version", "blob"
 
-_PID = re.compile(r"\.(\d+)-[0-9a-f]{8}\.tmp$")
+_PID = re.compile(r"\.(\d+)-[0-9a-f]{8}\.tmp(?:-\w+)?$")  # SQLite adds endings of its own
 
 
 @dataclass(frozen=True, slots=True)

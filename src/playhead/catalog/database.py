@@ -441,3 +441,8 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
+
+
+def is_of_sqlite(trouble: Exception) -> bool:
+    """Return whether an error was raised because SQLite could not read a file, and not because of what is in it."""
+    return isinstance(trouble.__cause__, sqlite3.Error | DBAPIError)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from playhead import disk
 
+_MAGIC, _HEAD, _PLACE_AT = b"SQLite format 3\0", 100, 60  # of the head of every database
 LOG = "-wal"
 SUFFIXES = (LOG, "-shm", "-journal", "")  # the database itself comes last
 
@@ -43,6 +44,16 @@ def head_of(database: Path, size: int) -> bytes:
             if os.path.samestat(os.fstat(int(name)), meant):
                 return os.pread(int(name), size, 0)
     raise FileNotFoundError(f"no connection has {database} open")
+
+
+def place_in(database: Path) -> int:
+    """Return the number of the place that the head of a database says, also if SQLite cannot read the rest."""
+    try:
+        head = head_of(database, _HEAD)
+    except FileNotFoundError:
+        with open(disk.open_to_read(database), "rb") as file:
+            head = file.read(_HEAD)
+    return int.from_bytes(head[_PLACE_AT : _PLACE_AT + 4], "big") if head.startswith(_MAGIC) else 0
 
 
 def remedy(database: Path) -> str:
