@@ -34,6 +34,7 @@ SILENT_SECONDS = 600  # after this long without a heartbeat a recorder on anothe
 PROCESS_NOT_FOUND = "process_not_found"
 NO_SIGN_OF_LIFE = "no_sign_of_life"  # it was on another machine, and nothing better can be found out
 
+_PARTS = 10**9  # a run has fewer; see `RunFolder.parts`
 _LEFT = "left"
 
 _mine: dict[str, int] = {}  # the tokens of the claims that this process holds, each with the process that made it
@@ -105,6 +106,8 @@ class Claim:
             process = Process.from_json(data["process"])
             place, token = tuple(int(number) for number in data.get("store", ())), str(data.get("token", ""))
             run_id, run_dir, part = check_run_id(data["run_id"]), str(data["run_dir"]), int(data["part"])
+            if not 0 <= part < _PARTS:
+                return None
             return cls(path, run_id, run_dir, part, process, place, token, data.get(_LEFT) is True)
         except FileNotFoundError:
             return None

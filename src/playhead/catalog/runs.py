@@ -210,7 +210,7 @@ _BEST = {
 def settle_best(connection: Connection, run: int) -> None:
     """Set the best value of a run's primary metric from its series: NaN never wins, the first of equals does."""
     name, mode = connection.execute(_PRIMARY, {"run_key": run}).one()
-    if name is None:
+    if name is None or mode not in _BEST:  # of a summary that says only one of them
         return
     best = connection.execute(_BEST[mode], {"run_key": run, "metric_name": name}).first() or (None, None)
     values = {"best_metric_value": best[0], "best_metric_step": best[1]}
