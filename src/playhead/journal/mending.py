@@ -34,10 +34,8 @@ def cut_lost(folder: Path) -> Damage | None:
             return None
         for number in reversed(segments_in(folder)):
             path = path_of(folder, number)
-            if path > found.path or not found.start:
+            if path > found.path or (path == found.path and not found.start):
                 disk.remove(path)
-            if path <= found.path:
-                break
         if found.start:
             disk.truncate(found.path, found.start)
         disk.sync_folder(folder)
