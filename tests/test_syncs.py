@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,8 @@ import playhead
 from playhead import disk
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.testing import Operation, operations_of
+from playhead.trace import Trace, TraceWriter
+from playhead.trace.writing import recover
 from tests.crash.replays import play
 
 
@@ -185,3 +188,25 @@ def test_take_away_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "folder/in").mkdir(parents=True)
     disk.take_away(tmp_path / "folder")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_trace_ends_where_a_power_cut_took_a_block_out_of_its_tape(tmp_path: Path) -> None:
+    writer = TraceWriter(tmp_path / "x.trace")
+    for step in range(60):
+        writer.append({"n": step, "noise": random.Random(step).randbytes(100)}, input=step)
+        if step == 20:
+            writer.flush(sync=True)
+            promised = sum(file.stat().st_size for file in writer._tape._journal.folder.glob("*.seg"))
+        elif step > 20:
+            writer.flush()
+    writer._tape.abandon()
+    (segment,) = (tmp_path / ".x.trace.recording").glob("*.seg")
+    whole = segment.read_bytes()
+    at = -(-promised // 512) * 512
+    segment.write_bytes(whole[:at] + bytes(512) + whole[at + 512 :])
+    kept = len(Trace.open(tmp_path / "x.trace"))
+    assert 21 <= kept < 60
+    assert recover(tmp_path / "x.trace")
+    with TraceWriter(tmp_path / "x.trace", resume=True) as writer:
+        assert writer.append({"n": kept}, input=kept) == kept
+    assert [Trace.open(tmp_path / "x.trace").input(step) for step in range(kept)] == [*range(kept)]

@@ -15,9 +15,9 @@ where it relies on them:
 4. Segments are removed in ascending order. So one that is missing while a lower one exists is lost, any other removed.
 """
 
-from playhead.journal.mending import cut_lost
+from playhead.journal.mending import cut_lost, is_lost
 from playhead.journal.reader import Damage, JournalReader, Record
 from playhead.journal.segment import Position
 from playhead.journal.writer import SEGMENT_BYTES, JournalWriter
 
-__all__ = ["SEGMENT_BYTES", "Damage", "JournalReader", "JournalWriter", "Position", "Record", "cut_lost"]
+__all__ = ["SEGMENT_BYTES", "Damage", "JournalReader", "JournalWriter", "Position", "Record", "cut_lost", "is_lost"]

@@ -30,7 +30,7 @@ def cut_lost(folder: Path) -> Damage | None:
         return None
     try:
         found = _first_damage(folder)
-        if found is None or not _is_lost(found):
+        if found is None or not is_lost(found):
             return None
         for number in reversed(segments_in(folder)):
             path = path_of(folder, number)
@@ -59,7 +59,7 @@ def _first_damage(folder: Path) -> Damage | None:
         return None
 
 
-def _is_lost(damage: Damage) -> bool:
+def is_lost(damage: Damage) -> bool:
     """Tell whether damage is what a power cut leaves: bytes that were never written."""
     if not damage.path.exists() or damage.start == damage.stop:
         return True

@@ -15,7 +15,7 @@ import numpy as np
 
 from playhead import disk, strictjson
 from playhead.errors import Damaged, NotFound
-from playhead.journal import JournalReader
+from playhead.journal import JournalReader, is_lost
 from playhead.journal.segment import Position
 from playhead.lanes.keyframes import blocks, tree
 from playhead.lanes.keyframes.blocks import Block
@@ -75,10 +75,16 @@ class Taped:
                 held = disk.HeldFolder(self._folder)
                 self.close()
                 self._forget()
-                self._reader, self._held = JournalReader(self._folder, strict=True), held
+                self._reader, self._held = JournalReader(self._folder), held
                 self.recording = object()
             for record in self._reader.poll():
+                if self._reader.damage:
+                    break
                 self._take_checked(record.position, record.payload)
+            for damage in self._reader.damage[:1]:
+                if not is_lost(damage):  # else a power cut took what was not synced, and the recording ends there
+                    found = f"a hole from byte {damage.start} to {damage.stop}: {damage.reason}"
+                    raise Damaged(damage.path, "whole records", found)
         except (NotFound, FileNotFoundError, NotADirectoryError):  # nobody records, or it was sealed between two looks
             return False
         return True
