@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import playhead
 from playhead import replays
-from playhead.catalog import made
 from playhead.care.verifying import verify
+from playhead.catalog import made
 from playhead.errors import Damaged
 from tests.dump import assert_catalogue_agrees_with_folders
 

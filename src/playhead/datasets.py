@@ -36,7 +36,12 @@ class StoredDataset(EditedDataset, DatasetWriter):
         return self._place.path
 
     def new_episode(
-        self, *, uid: str | None = None, created_ts_ns: int | None = None, run_id: str | None = None
+        self,
+        *,
+        uid: str | None = None,
+        created_ts_ns: int | None = None,
+        run_id: str | None = None,
+        sync: bool = True,
     ) -> DiskEpisodeWriter:
         """Begin an episode; the writer is a context manager.
 
@@ -44,11 +49,16 @@ class StoredDataset(EditedDataset, DatasetWriter):
             uid: Its identity; without it, a new one.
             created_ts_ns: When it began, for recordings that come from elsewhere.
             run_id: The run that records it; `run.new_episode` fills it in.
+            sync: Wait for the medium at its end. Without it, `dataset.sync()` waits once for many.
 
         Raises:
             ReadOnly: The store is open for reading.
         """
-        return new_episode(self._home, self.name, uid=uid, created_ts_ns=created_ts_ns, run_id=run_id)
+        return new_episode(self._home, self.name, uid=uid, created_ts_ns=created_ts_ns, run_id=run_id, sync=sync)
+
+    def sync(self) -> None:
+        """Wait until all episodes that have ended are on the medium, so that a power cut loses none."""
+        LocalDatasetWriter(self.path).sync()
 
     def _write(self, record: dict[str, Any]) -> Self:
         self._home.check_writable("change it")
@@ -103,6 +113,7 @@ def new_episode(
     uid: str | None = None,
     created_ts_ns: int | None = None,
     run_id: str | None = None,
+    sync: bool = True,
     held: object = None,
 ) -> DiskEpisodeWriter:
     """Begin an episode in a dataset, however many it has; see `StoredDataset.new_episode`.
@@ -113,6 +124,7 @@ def new_episode(
         uid: Its identity; without it, a new one.
         created_ts_ns: When it began, for recordings that come from elsewhere.
         run_id: The run that records it.
+        sync: Wait for the medium at its end.
         held: What must not be let go of as long as somebody holds the writer.
     """
     home.check_writable("record")
@@ -120,7 +132,7 @@ def new_episode(
     def ended(writer: DiskEpisodeWriter, _outcome: str, _held: object = held) -> None:
         _learn(home, name, int(writer.path.name))
 
-    place = LocalDatasetWriter(home.layout.dataset(name).path)
+    place = LocalDatasetWriter(home.layout.dataset(name).path, sync=sync)
     writer = place.new_episode(uid=uid, created_ts_ns=created_ts_ns, run_id=run_id, dataset=name, notify=ended)
     _learn(home, name, int(writer.path.name))
     return writer

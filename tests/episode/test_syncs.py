@@ -41,3 +41,24 @@ def test_a_short_episode_of_a_store_waits_three_times_in_all(store: playhead.Sto
             record(writer, signals)
 
     assert 0 < syncs(one) <= 3
+
+
+def test_many_episodes_wait_once_for_all(store: playhead.Store, tmp_path: Path) -> None:
+    def stored() -> None:
+        for _ in range(4):
+            with store.dataset("d").new_episode(sync=False) as writer:
+                record(writer, SIGNALS)
+
+    store.dataset("d").new_episode().close()  # makes the folder of the dataset
+    assert syncs(stored) == 0
+    assert syncs(store.dataset("d").sync) == 1
+    assert len(store.dataset("d")) == 5
+
+    def in_a_folder() -> None:
+        with playhead.LocalDatasetWriter(tmp_path / "folder", sync=False) as writer:
+            for _ in range(4):
+                with writer.new_episode() as episode:
+                    record(episode, 1)
+
+    assert syncs(in_a_folder) == 1
+    assert len(playhead.LocalDataset(tmp_path / "folder")) == 4

@@ -88,10 +88,13 @@ class LocalDatasetWriter(DatasetWriter):
 
     Args:
         root: The folder, made by the first episode.
+        sync: Wait for the medium at the end of each episode. Without it, `sync` and the end of the `with` block wait
+            once for all of them: much quicker for thousands of short ones.
     """
 
-    def __init__(self, root: GivenPath) -> None:
+    def __init__(self, root: GivenPath, *, sync: bool = True) -> None:
         self._folder = _folder_of(root)
+        self._syncs = sync
         self._next = self._folder.highest() + 1
 
     def new_episode(
@@ -130,11 +133,22 @@ class LocalDatasetWriter(DatasetWriter):
                     run_id=run_id,
                     dataset=dataset,
                     notify=at_end,
+                    sync=self._syncs,
                 )
             except Exists:
                 continue  # another process was quicker
             ended.append(writer)
             return writer
+
+    def sync(self) -> None:
+        """Wait until all episodes that have ended are on the medium, so that a power cut loses none."""
+        if self._folder.path.exists():
+            disk.sync_file_system(self._folder.path)
+
+    def __exit__(self, *exception: object) -> None:
+        """Wait for the medium, if the episodes did not."""
+        if not self._syncs:
+            self.sync()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {os.fspath(self._folder.path)}, next episode {self._next}>"

@@ -69,5 +69,6 @@ class RunFolder:
 
     def parts(self) -> list[int]:
         """List the numbers of the event files that exist."""
-        found = (re.fullmatch(r"events(?:-([2-9]|[1-9]\d{1,8}))?\.jsonl", path.name) for path in self.path.glob("events*.jsonl"))
+        names = (path.name for path in self.path.glob("events*.jsonl"))
+        found = (re.fullmatch(r"events(?:-([2-9]|[1-9]\d{1,8}))?\.jsonl", name) for name in names)
         return sorted(int(match[1] or 1) for match in found if match)

@@ -184,12 +184,13 @@ class RunWriter(Run):
         )
         self._upkeep.is_judged_otherwise = True
 
-    def new_episode(self, dataset: str, *, uid: str | None = None) -> DiskEpisodeWriter:
+    def new_episode(self, dataset: str, *, uid: str | None = None, sync: bool = True) -> DiskEpisodeWriter:
         """Begin an episode of this run in a dataset of the store; the writer is a context manager.
 
         Args:
             dataset: The name of the dataset, made by its first episode.
             uid: The episode's identity; without it, a new one.
+            sync: Wait for the medium at its end. Without it, `store.dataset(name).sync()` waits once for many.
 
         Raises:
             Closed: The run has ended.
@@ -198,7 +199,7 @@ class RunWriter(Run):
         from playhead import datasets
 
         name = layout.check_name(dataset, "dataset name")
-        return datasets.new_episode(self._home, name, uid=uid, run_id=self.id, held=self)
+        return datasets.new_episode(self._home, name, uid=uid, run_id=self.id, sync=sync, held=self)
 
     def new_reel(
         self,
