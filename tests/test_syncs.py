@@ -44,6 +44,15 @@ def test_what_was_logged_is_on_the_medium_before_the_run_says_that_it_ended(stor
         assert place(done[:said], "fsync", ends(name)), name
 
 
+def test_an_image_is_on_the_medium_before_the_line_that_names_it(store: playhead.Store) -> None:
+    with store.run("p", "n", environment=False) as run:
+        done = operations_of(lambda: run.log_image("image", np.zeros((2, 2), np.uint8)))
+    folder = Path(next(one.path for one in done if one.name == "mkdir"))
+    (named,) = place(done, "write", ends("events.jsonl"))
+    for path in (folder, folder.parent):
+        assert Operation("fsync", str(path), 0) in done[:named]
+
+
 def test_a_claim_goes_after_the_rows_that_it_stood_for_are_on_the_medium(store: playhead.Store) -> None:
     run = store.run("p", "n", run_id="r", environment=False)
     run.log({"a": 1})

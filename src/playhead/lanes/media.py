@@ -23,7 +23,7 @@ def save_image(folder: Path, key: str, image: Any) -> Path:
         key: The image's name.
         image: An array, a PIL image or the path of a file.
     """
-    disk.make_folders(folder, durable=False)
+    disk.make_folders(folder)  # on the medium, as the image will be: bytes before the line that names them
     stem = f"{clock.now_ns() // 1_000_000}_{os.urandom(3).hex()}_{_KEY.sub('_', key)[:100]}"
     if isinstance(image, (str, os.PathLike)):
         source = as_path(image)
