@@ -55,7 +55,8 @@ def check(ground: Ground, name: str, number: int, full: bool) -> Iterator[Findin
             pass  # found already, or with meta.json
     yield from _deeply(ground, folder) if full else _quickly(ground, folder)
     if ground.catalogue is not None and _is_static_right(folder):  # the catalogue must not learn what is another's
-        yield from _against_catalogue(ground, name, number) if full else _against_uid(ground, name, number)
+        is_whole = full and not folder.is_unfinished()  # what a crash leaves is indexed once it was recovered
+        yield from _against_catalogue(ground, name, number) if is_whole else _against_uid(ground, name, number)
 
 
 def _deeply(ground: Ground, folder: EpisodeFolder) -> Iterator[Finding]:
@@ -148,7 +149,7 @@ def _against_catalogue(ground: Ground, name: str, number: int) -> Iterator[Findi
     scratch, theirs = ground.scratch()
     episode_index.update(scratch, name, [number])
     folder, path = ground.layout.dataset(name).episode(number), ground.layout.database
-    is_vouched = folder.is_unfinished() or bool(Seals.among(facts.load(folder.meta)).files)
+    is_vouched = bool(Seals.among(facts.load(folder.meta)).files)
     for difference in ground.catalogue.differences_in_episode(theirs, name, number):
         expected = f"{difference.where}: {difference.theirs}, as the folder says"
         if is_vouched:

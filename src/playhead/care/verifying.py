@@ -16,7 +16,7 @@ from playhead.errors import REPORT, Damaged, MissingExtra, NotAStore, PlayheadEr
 from playhead.layout import Layout
 from playhead.paths import GivenPath, as_path
 
-_PAUSES = 0.05, 0.3, 1.0  # seconds before each further look, all but the first only while somebody records
+_PAUSES = 0.05, 0.3, 2.0  # seconds before each further look, all but the first only while somebody records
 
 Progress = Callable[[Sequence[Thing]], Iterable[Thing]]
 
