@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     )
     from playhead.web.notebook import show
 
-__version__ = "0.11.0"
+__version__ = "0.12.0"
 
 _HOME = {
     "open": "opening",
