@@ -162,8 +162,8 @@ def compact(path: Path) -> None:
 
 
 def settled(values: dict[str, str]) -> dict[str, str]:
-    """Leave out what says when a file was made."""
-    return {name: value for name, value in needed(values).items() if not name.endswith(".h5")}
+    """Leave out what says when a file was made, and the digests of such files."""
+    return {name: value for name, value in needed(values).items() if not name.endswith((".h5", "checksums.json"))}
 
 
 def needed(values: dict[str, str]) -> dict[str, str]:
