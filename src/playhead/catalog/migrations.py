@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sqlalchemy import Connection, insert, inspect, select, text
+from sqlalchemy import Connection, insert, inspect, text
 
 from playhead import clock
 from playhead.catalog import schema
@@ -85,7 +85,7 @@ def pending(connection: Connection, steps: Sequence[Step] = STEPS) -> list[Step]
     Raises:
         StoreTooNew: The database has steps that are unknown here.
     """
-    done = set(connection.execute(select(schema.migrations.c.name)).scalars())
+    done = set(connection.exec_driver_sql("SELECT name FROM migrations").scalars())
     unknown = done - {FIRST, *(step.__name__ for step in steps)}
     if unknown:
         raise StoreTooNew(
