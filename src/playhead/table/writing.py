@@ -115,7 +115,7 @@ class TableWriter:
         """Remove files of rows that never counted, which a crash left; those that did are not ours to remove."""
         for name in set(self._folder.parts()) - {part.name for part in self._parts}:
             path = self._folder.part(name)
-            if path.stat().st_size > npy.ALIGNED and npy.read(path).rows:
+            if path.stat().st_size > npy.ALIGNED and not npy.is_blank(path) and npy.read(path).rows:
                 raise Exists(f"{path} holds rows that metadata.db does not know; restore that file, or remove this one")
             disk.remove(path)
 

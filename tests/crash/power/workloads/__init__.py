@@ -41,12 +41,6 @@ def _traced(name: str) -> Workload:
     )
 
 
-def _built(name: str) -> Workload:
-    """A table is promised from its first commit on: until then, `Table.build` has it in a hidden folder."""
-    work, hold = table_campaign.WORKLOADS[name]
-    return Workload(work, lambda path, told: hold(path, [*told]) if told else None)
-
-
 def _made(path: Path) -> Path:
     disk.make_folders(path)
     return path
@@ -61,7 +55,7 @@ WORKLOADS = {
     "replays": Workload(replays.work, replays.hold),
     "episodes": Workload(episodes.work, episodes.hold),
     **{f"trace {name}": _traced(name) for name in trace_campaign.WORKLOADS},
-    **{f"table {name}": _built(name) for name in table_campaign.WORKLOADS},
+    **{f"table {name}": Workload(*each) for name, each in table_campaign.WORKLOADS.items()},
     **{f"artifacts {name}": Workload(*each) for name, each in artifact_campaign.WORKLOADS.items()},
     "care": Workload(care.work, care.hold),
 }
