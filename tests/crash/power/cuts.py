@@ -135,6 +135,7 @@ def cut(made: Disk, name: str, seconds: float | None, chance: random.Random, fou
     for left in made.path.iterdir():
         if left.name != "lost+found":
             shutil.rmtree(left)
+    os.sync()  # or the next cut brings it back
     return lasted
 
 
