@@ -53,6 +53,15 @@ def table() -> playhead.Table:
     return playhead.Table.open(Path.home() / "table")
 
 
+def of_game() -> playhead.Table:
+    """Build a table of one game."""
+    folder = HOME() / "of_game"
+    if not folder.exists():
+        games.write_a2run2(HOME() / "of_game.a2run2", game(1).rows, 0, **STEPS)
+        playhead.Table.build(HOME() / "of_game.a2run2", folder)
+    return playhead.Table.open(folder)
+
+
 def trace() -> playhead.Trace:
     return playhead.Trace.open(Path.home() / "fit.trace")
 
@@ -198,6 +207,7 @@ CALLS: dict[str, Call] = {
     "table/building.py build out": Call(lambda p: building.build(HOME() / "rows.npy", p), "built"),
     "table/games/a2run2.py write_a2run2 path": Call(
         lambda p: games.write_a2run2(p, game(1).rows, 0, **STEPS), "one.a2run2"),
+    "table/games/restoring.py restore path": Call(lambda p: games.restore(of_game(), 0, p), "again.a2run2"),
     "table/merging.py merge out": Call(lambda p: merging.merge([table()], p), "merged"),
     "table/merging.py merge tables": Call(lambda p: merging.merge([p], HOME() / "merged_2"), "table"),
     "table/sources/tables.py opened table": Call(tables.opened, "table"),

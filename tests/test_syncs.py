@@ -117,7 +117,7 @@ def test_a_view_that_takes_new_parts_is_on_the_medium_before_they_are_there(stor
     from playhead.care import optimizing
 
     done = operations_of(lambda: optimizing.compact(store._home, level=9))
-    parts = place(done, "rename", lambda path: Path(path).parent.name == "r" and not disk.is_temporary(Path(path).name))
+    parts = place(done, "rename", lambda path: "/replay/r/" in path and not disk.is_temporary(Path(path).name))
     (view, *_) = place(done, "rename", ends("/replay/r.h5"))
     assert view < parts[0]
     assert place(done[view : parts[0]], "fsync", ends("/replay"))

@@ -42,7 +42,7 @@ def test_verify_names_what_the_catalogue_has_otherwise(path: Path) -> None:
     assert any("8.001" in finding["expected"] and "7.001" in finding["found"] for finding in said["findings"])
     shown = invoke("verify", "--full", store=path, expect=1).stdout
     assert "playhead.db" in shown
-    assert f"Run: playhead rebuild --store {path}" in shown
+    assert f"Only if the file is right, run: playhead rebuild --store {path}" in shown
 
 
 def test_verify_in_parts(path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playhead import disk, episode_index, facts, strictjson, tape
 from playhead.care import datasets, journals
-from playhead.care.finding import DAMAGE, NOTE, QUARANTINE, REBUILD, UNDECIDED, WARNING, Finding, Thing, of_damage
+from playhead.care.finding import DAMAGE, NOTE, QUARANTINE, REBUILD, WARNING, Finding, Thing, of_damage
 from playhead.care.ground import Ground
 from playhead.check import belonging, verify_episode
 from playhead.check.belonging import Said
@@ -155,7 +155,7 @@ def _against_catalogue(ground: Ground, name: str, number: int) -> Iterator[Findi
         if is_vouched:
             yield Finding(WARNING, "catalogue", path, expected, difference.ours, ground.command("rebuild"), REBUILD)
         else:
-            yield Finding(WARNING, "catalogue", path, expected, difference.ours, UNDECIDED)
+            yield Finding(WARNING, "catalogue", path, expected, difference.ours, ground.undecided)
 
 
 def _against_uid(ground: Ground, name: str, number: int) -> Iterator[Finding]:

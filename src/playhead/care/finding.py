@@ -25,12 +25,6 @@ BLOB = "blob"  # a content of the pool: out of the way, and again from a copy th
 
 REPAIR = "playhead repair"
 
-# What is said where a file and the catalogue say different things, and no checksum tells which of them is right.
-UNDECIDED = (
-    "Nothing says which of them is right: look at both, and restore the file from a copy if it is wrong. "
-    "Only if the file is right, run: playhead rebuild"
-)
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Finding:

@@ -87,6 +87,14 @@ class Ground:
         """Spell a command that is about this store."""
         return f"Run: playhead {what} --store {self.layout.root}"
 
+    @property
+    def undecided(self) -> str:
+        """What to do if a file and the catalogue say different things, and no checksum tells which of them is right."""
+        return (
+            "Nothing says which of them is right: look at both, and restore the file from a copy if it is wrong. "
+            f"Only if the file is right, run: playhead rebuild --store {self.layout.root}"
+        )
+
     @cached_property
     def run_ids(self) -> set[str]:
         """The runs that have a folder."""

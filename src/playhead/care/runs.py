@@ -16,7 +16,6 @@ from playhead.care.finding import (
     QUARANTINE,
     REBUILD,
     RUN_FACTS,
-    UNDECIDED,
     WARNING,
     Finding,
     Thing,
@@ -212,7 +211,7 @@ def _every_row(ground: Ground, folder: RunFolder, known: RunFacts) -> Iterator[F
         elif is_vouched or not difference.is_of_values:
             yield Finding(WARNING, "catalogue", path, expected, difference.ours, mend, REBUILD)
         else:
-            yield Finding(WARNING, "catalogue", path, expected, difference.ours, UNDECIDED)
+            yield Finding(WARNING, "catalogue", path, expected, difference.ours, ground.undecided)
 
 
 def _is_vouched(folder: RunFolder) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from pathlib import Path
@@ -65,8 +66,11 @@ def test_in_pieces_or_at_once_the_files_are_the_same(tmp_path: Path) -> None:
         for count, run in zip(counts, runs_of(counts), strict=True):
             writer.add(rows[at : at + count].copy(), [run])
             at += count
-    for name in ("steps.npy", "manifest.json"):
-        assert (tmp_path / "pieces" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert (tmp_path / "pieces/steps.npy").read_bytes() == (tmp_path / "whole/steps.npy").read_bytes()
+    whole, pieces = (json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("whole", "pieces"))
+    for own in ("created", "owner"):
+        assert whole.pop(own) != pieces.pop(own)
+    assert whole == pieces
 
 
 def test_an_append_writes_only_what_is_new(tmp_path: Path) -> None:

@@ -46,5 +46,6 @@ def hold(path: Path, told: Sequence[str]) -> None:
 
 
 def needed(path: Path) -> dict[str, str]:
-    """Return what every reader gives, without what says when a file was made."""
-    return {name: value for name, value in values_of(path).items() if not name.endswith((".h5", "metadata.db", ".npy"))}
+    """Return what every reader gives, without what says when a file was made, and digests of such files."""
+    made = (".h5", "metadata.db", ".npy", "checksums.json")
+    return {name: value for name, value in values_of(path).items() if not name.endswith(made)}
