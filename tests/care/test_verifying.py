@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -12,8 +13,10 @@ from pathlib import Path
 import pytest
 
 import playhead
+from playhead import disk
 from playhead.care import Finding, subset, verify
 from playhead.errors import BadQuery, NotAStore
+from playhead.layout import Layout
 
 
 def wrong(path: Path, *, full: bool = True) -> list[Finding]:
@@ -233,3 +236,15 @@ def test_parts_cover_everything_and_begin_anew(path: Path) -> None:
 def test_a_share_that_is_none(text: str) -> None:
     with pytest.raises(BadQuery, match="1/30"):
         subset.parse(text)
+
+
+def test_a_version_that_is_being_saved_is_no_finding(path: Path) -> None:
+    artifact = Layout(path).artifacts.artifact("model", "policy")
+    shutil.copytree(artifact.version(1).path, artifact.version(7).path)
+
+    def noted() -> list[str]:
+        return [finding.expected for finding in verify(path) if finding.path == artifact.version(7).path]
+
+    with disk.locked(artifact.lock, make=True):
+        assert noted() == []
+    assert noted() == ["an entry in versions.json"]

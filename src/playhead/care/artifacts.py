@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 
+from playhead import disk
 from playhead.artifact import index
 from playhead.care.finding import BLOB, DAMAGE, FILES, NOTE, REBUILD, VERSIONS, WARNING, Finding, Thing, of_damage
 from playhead.care.ground import Ground
@@ -102,6 +103,8 @@ def check(ground: Ground, contents: _Contents, artifact: ArtifactFolder, full: b
     for number in artifact.numbers():
         entry = versions.get(number)
         if versions.entries and entry is None:
+            if disk.is_held(artifact.lock):
+                continue  # it is being saved
             found = "none: its saving was stopped, and the next one removes it"
             yield Finding(NOTE, LANE, artifact.version(number).path, "an entry in versions.json", found)
         elif entry is None or entry.status != DELETED or artifact.version(number).manifest.exists():
