@@ -1,19 +1,23 @@
-"""Real power cuts: a file system in a file, shut down in the middle of a workload without writing its log."""
+"""Real power cuts: a file system in a file, shut down in the middle of a workload without writing its log.
+
+A program of its own, in mounts of its own: a file system that another process also has mounted stays shut down.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
 import gc
+import json
 import os
 import random
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import traceback
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -22,7 +26,9 @@ from tests.crash.power.campaign import Found
 from tests.crash.power.workloads import WORKLOADS
 
 SIZES = {"ext4": 64 << 20, "xfs": 300 << 20}  # of the files, which have holes
+NAMES = ["runs", "replays", "episodes", "artifacts few", "table one-file", "trace trace-tiered"]
 _SHUT_DOWN, _WITHOUT_LOG = 0x8004587D, 2
+_NOT_HERE = 77  # the status if this machine lets nobody make or mount a file system
 
 
 class Disk:
@@ -78,20 +84,6 @@ def _run(*command: str) -> str:
     return done.stdout
 
 
-@contextlib.contextmanager
-def disk(kind: str, folder: Path) -> Iterator[Disk]:
-    """Give a file system to cut.
-
-    Raises:
-        OSError: This machine lets nobody make or mount one.
-    """
-    made = Disk(kind, folder)
-    try:
-        yield made
-    finally:
-        made.close()
-
-
 def cut(made: Disk, name: str, seconds: float | None, chance: random.Random, found: Found) -> float:
     """Do a workload, cut the power at a random moment of it, and hold what is left to what was promised.
 
@@ -139,6 +131,49 @@ def cut(made: Disk, name: str, seconds: float | None, chance: random.Random, fou
     return lasted
 
 
+def campaign_of(kind: str, folder: Path, count: int) -> Found:
+    """Cut the power of a file system, again and again.
+
+    Args:
+        kind: `ext4` or `xfs`.
+        folder: Where it is made.
+        count: How often, besides one cut after each workload.
+
+    Raises:
+        OSError: This machine lets nobody make or mount one.
+    """
+    if not shutil.which("unshare"):
+        raise OSError("there is no unshare")
+    command = ["unshare", "--mount", sys.executable, "-m", __name__, kind, os.fspath(folder), str(count)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    finally:
+        (folder / f"{kind}.img").unlink(missing_ok=True)
+    if done.returncode == _NOT_HERE:
+        raise OSError(done.stderr.strip()[-500:])
+    assert done.returncode == 0, done.stderr[-4000:]
+    sys.stderr.write(done.stderr)
+    said = json.loads(done.stdout.splitlines()[-1])
+    return Found(tried=said["tried"], problems=said["problems"])
+
+
+def main(kind: str, folder: str, count: str) -> None:
+    """Do it in this process, and print what was found."""
+    found, chance, lasts = Found(), random.Random(11), dict[str, float]()
+    try:
+        made = Disk(kind, Path(folder))
+    except OSError as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(_NOT_HERE) from None
+    with contextlib.closing(made):
+        for number in range(int(count)):
+            name = NAMES[number % len(NAMES)]
+            if name not in lasts:
+                lasts[name] = cut(made, name, None, chance, found)
+            cut(made, name, lasts[name], chance, found)
+    print(json.dumps({"tried": found.tried, "problems": found.problems}))
+
+
 def _work(name: str, place: Path, pipe: int) -> None:
     """Do a workload in a forked child until its disk is gone."""
     try:
@@ -147,3 +182,7 @@ def _work(name: str, place: Path, pipe: int) -> None:
         WORKLOADS[name].work(place, lambda text: os.write(pipe, f"{text}\n".encode()) and None)
     finally:
         os._exit(0)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
