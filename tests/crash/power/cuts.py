@@ -104,12 +104,18 @@ def cut(made: Disk, name: str, seconds: float | None, chance: random.Random, fou
     if child == 0:
         _work(name, place, writing)
     os.close(writing)
-    with open(reading, "rb") as pipe:
+    with open(reading, "rb", buffering=0) as pipe:
         if seconds is not None:
             time.sleep(chance.uniform(0, seconds))
+            # Only what was told before the cut was promised: a sync that meets the shutdown may still return, and
+            # none does when the power is gone.
+            os.set_blocking(reading, False)
+            said = pipe.read() or b""
             made.shut_down()
             os.kill(child, signal.SIGKILL)
-        told = [line.decode() for line in pipe.read().split(b"\n")[:-1]]
+        else:
+            said = b"".join(iter(lambda: pipe.read(1 << 16), b""))
+        told = [line.decode() for line in said.split(b"\n")[:-1]]
     os.waitpid(child, 0)
     lasted = time.monotonic() - began
     if seconds is None:
