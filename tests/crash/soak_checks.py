@@ -92,7 +92,8 @@ def _check_run(store: Store, noted: Noted, name: str, tally: Tally) -> None:
         said = [line for line in run.logs().splitlines() if " says " in line]
         ends = [line.endswith(content.text(name, number)) for number, line in enumerate(said)]
         tally.compare(f"texts of {name}", ends, [True] * 3)
-        tally.compare(f"picture of {name}", _pixels(run.media[0].path), content.picture(name))
+        pictures = [_pixels(one.path) for one in run.media]
+        tally.compare(f"pictures of {name}", pictures, [content.picture(name)])
     if "tagged" in facts:
         tally.compare(f"tags of {name}", sorted({*run.tags} & {tag for (tag,) in facts["tagged"]}), sorted({tag for (tag,) in facts["tagged"]}))  # fmt: skip
     for lane, compare in _LANES.items():

@@ -299,6 +299,8 @@ def test_saving_deleting_and_collecting_together_lose_nothing(tmp_path: Path) ->
             version = store.artifacts[f"{name}:latest"]
         except NotFound:
             return
+        if version.version % 2:
+            return  # so that some are kept
         changing._collect = lambda _home, _digests: 0  # as where somebody saves for long: gc does the rest
         say("purging", name, version.version)
         version.delete()
