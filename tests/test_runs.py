@@ -16,8 +16,9 @@ import pytest
 
 import playhead
 from playhead import disk, opening
+from playhead.claims import Claim
 from playhead.errors import BadKey, BadQuery, NotFound, StoreLocked, WrongType
-from playhead.layout import RunFolder
+from playhead.layout import Layout, RunFolder
 from tests.dump import dump
 
 
@@ -291,6 +292,23 @@ def test_a_run_that_is_purged_while_others_read_all_runs_is_passed_over(store: p
     with playhead.open(store.path) as new:
         assert [run.id for run in new.runs] == [kept]
         assert len(new.runs.deleted) == 0
+
+
+def test_a_rebuild_leaves_what_others_are_purging(store: playhead.Store) -> None:
+    going, layout = make(store, "p", "going", 0.5), Layout(store.path)
+    folder = RunFolder(store.runs[going].path)
+    trash, held = layout.trash / going, []
+
+    def meanwhile(folders: Iterable[RunFolder]) -> Iterator[RunFolder]:
+        yield from folders
+        held.append(Claim.for_editing(layout, going, folder))
+        trash.mkdir(parents=True)
+
+    opening.rebuild(store.path, meanwhile)
+    assert trash.is_dir()
+    held[0].release()
+    opening.rebuild(store.path)
+    assert list(layout.trash.iterdir()) == []
 
 
 def test_rebuild_gives_the_same_answers(store: playhead.Store, five: list[str], tmp_path: Path) -> None:

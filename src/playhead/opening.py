@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -191,8 +192,10 @@ def _take_in_since(layout: Layout, begun: int) -> None:
 
 
 def _collect_leftovers(layout: Layout) -> None:
-    if layout.trash.is_dir():
-        disk.remove_tree(layout.trash)
+    for path in layout.trash.iterdir() if layout.trash.is_dir() else ():
+        if not claims.of_run(layout, path.name):  # else somebody is purging it, who needs the folder, too
+            with contextlib.suppress(FileNotFoundError):
+                disk.remove_any(path)
     for path in layout.root.glob(f".{layout.database.name}.*"):
         disk.remove(path)
 
