@@ -155,7 +155,7 @@ def campaign_of(kind: str, folder: Path, count: int) -> Found:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     finally:
         (folder / f"{kind}.img").unlink(missing_ok=True)
-    if done.returncode == _NOT_HERE:
+    if done.returncode == _NOT_HERE or done.stderr.startswith("unshare:"):
         raise OSError(done.stderr.strip()[-500:])
     assert done.returncode == 0, done.stderr[-4000:]
     sys.stderr.write(done.stderr)
