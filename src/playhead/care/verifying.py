@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from playhead import claims
+from playhead import claims, clock, disk
 from playhead.care import artifacts, catalogue, episodes, portability, replay, runs, subset, tables, traces
 from playhead.care.finding import DAMAGE, WARNING, Finding, Thing, of_damage, of_trouble
 from playhead.care.ground import Ground
@@ -16,6 +16,7 @@ from playhead.errors import REPORT, Damaged, MissingExtra, NotAStore, PlayheadEr
 from playhead.layout import Layout
 from playhead.paths import GivenPath, as_path
 
+_REBUILD_NS = 60 * clock.SECOND
 _PAUSES = 0.05, 0.3, 2.0  # seconds before each further look, all but the first only while somebody records
 
 Progress = Callable[[Sequence[Thing]], Iterable[Thing]]
@@ -78,6 +79,7 @@ def _again(layout: Layout, doubtful: dict[str, list[Finding]], full: bool) -> It
         if not doubtful or (number and not claims.live(layout)):
             break
         time.sleep(pause)
+        _wait_for_rebuild(layout)
         with Ground(layout) as ground:
             things = [thing for lane in LANES for thing in lane.things(ground) if thing.place in doubtful]
             told = {thing.place: list(look(thing, layout, full)) for thing in things}
@@ -87,6 +89,13 @@ def _again(layout: Layout, doubtful: dict[str, list[Finding]], full: bool) -> It
         doubtful = {place: seen for place, seen in told.items() if any(not finding.is_harmless for finding in seen)}
     for seen in doubtful.values():
         yield from seen
+
+
+def _wait_for_rebuild(layout: Layout) -> None:
+    """Wait while somebody rebuilds the catalogue: what others do meanwhile comes into it last."""
+    until = clock.elapsed_ns() + _REBUILD_NS
+    while disk.is_held(layout.marker) and clock.elapsed_ns() < until:
+        time.sleep(0.05)
 
 
 def look(thing: Thing, layout: Layout, full: bool) -> Iterator[Finding]:
