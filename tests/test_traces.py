@@ -315,7 +315,8 @@ def test_a_tape_that_cannot_be_read_is_told_and_keeps_nothing_else_from_being_re
         assert len(store.runs["r1"].traces["fit"]) == 250
         assert (folder / ".bad.trace.recording").is_dir()
         (problem,) = traces.verify(store._home)
-        assert problem.path.endswith("bad.trace")
+        # Which is found first, the flipped byte or another's name in the head, depends on where the byte lies.
+        assert Path(problem.path).name in {"bad.trace", ".bad.trace.recording"}
         assert problem.remedy
     with playhead.open(path):  # and the next open does not say it again: the run is settled
         pass
