@@ -9,7 +9,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 import playhead
+from playhead import disk
 from playhead.care import DAMAGE, collecting, optimizing, verify
 
 SECONDS = 60.0 if os.environ.get("PLAYHEAD_CAMPAIGN") == "1" else 5.0
@@ -79,3 +82,26 @@ def test_a_store_in_use_has_no_findings(tmp_path: Path) -> None:
     with playhead.open(path):  # settles what was stopped
         pass
     assert [str(finding) for finding in verify(path, full=True) if finding.severity == DAMAGE] == []
+
+
+def test_a_version_whose_saving_ends_while_it_is_looked_at_is_no_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, source = tmp_path / "store", tmp_path / "model.bin"
+    with playhead.open(path) as store:
+        listed = []
+        for number in range(2):
+            source.write_bytes(bytes([number]))
+            version = store.artifacts.save("model", source)
+            listed.append((versions := version.path.parents[1] / "versions.json").read_bytes())
+
+    def ended(_: object) -> bool:  # the list is read, the version is saved, and its lock given back
+        versions.write_bytes(listed[-1])
+        return False
+
+    monkeypatch.setattr(disk, "is_held", ended)
+    versions.write_bytes(listed[0])
+    assert [str(finding) for finding in verify(path)] == []
+    monkeypatch.setattr(disk, "is_held", lambda _: False)
+    versions.write_bytes(listed[0])
+    assert "its saving was stopped" in str(*verify(path))

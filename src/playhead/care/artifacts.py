@@ -103,8 +103,8 @@ def check(ground: Ground, contents: _Contents, artifact: ArtifactFolder, full: b
     for number in artifact.numbers():
         entry = versions.get(number)
         if versions.entries and entry is None:
-            if disk.is_held(artifact.lock):
-                continue  # it is being saved
+            if _is_in_progress(artifact, number):
+                continue
             found = "none: its saving was stopped, and the next one removes it"
             yield Finding(NOTE, LANE, artifact.version(number).path, "an entry in versions.json", found)
         elif entry is None or entry.status != DELETED or artifact.version(number).manifest.exists():
@@ -117,6 +117,15 @@ def check(ground: Ground, contents: _Contents, artifact: ArtifactFolder, full: b
             )
     if full and is_sound and ground.catalogue is not None and artifact.versions.exists():
         yield from _against_catalogue(ground, artifact)
+
+
+def _is_in_progress(artifact: ArtifactFolder, number: int) -> bool:
+    """Return whether a version without an entry is being saved, or was until a moment ago."""
+    if disk.is_held(artifact.lock):
+        return True
+    with contextlib.suppress(Damaged):  # nobody saves now: what has an entry since the list was read is whole
+        return Versions.load(artifact).get(number) is not None
+    return False
 
 
 def _against_catalogue(ground: Ground, artifact: ArtifactFolder) -> Iterator[Finding]:
