@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import playhead
 from playhead import claims
+from playhead.care import verify
 from playhead.layout import Layout
 
 
@@ -127,3 +130,19 @@ def test_a_run_is_not_begun_in_a_folder_that_is_there(tmp_path: Path) -> None:
             store.run("p", "n", run_id="r")
         assert (folder / "notes.txt").read_text() == "mine"
         assert list((store.path / ".recording").glob("*.json")) == []
+
+
+def test_episodes_of_a_recorder_that_met_a_rebuild_are_indexed_by_the_next_open(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    script = (
+        f"import playhead, os\nrun = playhead.open({str(path)!r}).run('p', 'n', run_id='r', environment=False)\n"
+        "for number in range(3):\n    with run.new_episode('d') as episode:\n        episode.append('x', 1.0, 1)\n"
+        "os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=False)
+    with closing(sqlite3.connect(path / "playhead.db")) as database, database:
+        database.execute("DELETE FROM episode_folders WHERE number = 1")  # others recorded the next
+    assert [str(found) for found in verify(path, full=True) if not found.is_harmless] == []
+    playhead.open(path).close()
+    with closing(sqlite3.connect(path / "playhead.db")) as database:
+        assert database.execute("SELECT number FROM episode_folders ORDER BY number").fetchall() == [(0,), (1,), (2,)]

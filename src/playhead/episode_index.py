@@ -125,8 +125,18 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def settle(home: Home) -> None:
-    """Look again at the episodes that were not whole, and for the newest: their rows may have come too late."""
+def settle(home: Home, *, everywhere: bool = False) -> None:
+    """Look again at the episodes that were not whole, and for the newest: their rows may have come too late.
+
+    Args:
+        home: The store.
+        everywhere: Look for older ones without a row too. A recorder that met a rebuild leaves them: others recorded
+            newer ones into the new catalogue, and this one could not.
+    """
+    if everywhere:
+        for name in home.layout.datasets():
+            reconcile(home, name)
+        return
     with home.database.read() as connection:
         rows = catalog_episodes.unfinished(connection)
         newest = {name: catalog_episodes.newest(connection, name) for name in home.layout.datasets()}

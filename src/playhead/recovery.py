@@ -33,7 +33,7 @@ def recover(home: Home) -> list[str]:
     """
     claims.sweep(home.layout)
     settled = [run_id for path in claims.paths(home.layout) if (run_id := _warned(recover_claim, home, path))]
-    episode_index.settle(home)
+    episode_index.settle(home, everywhere=bool(settled))
     with home.database.read() as connection:
         running = catalog_runs.running(connection)
     return settled + [run_id for run_id, run_dir in running if _warned(_end_unclaimed, home, run_id, run_dir)]

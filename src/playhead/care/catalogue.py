@@ -52,8 +52,10 @@ def _rows(ground: Ground, full: bool) -> Iterator[Finding]:  # noqa: ARG001
         expected = f"the episode {number} of {name}, as the catalogue says"
         yield Finding(WARNING, "episodes", path, expected, "no such folder", mend, REBUILD)
     for name, number in sorted(there - known):
-        folder = layout.dataset(name).episode(number).path
-        yield Finding(WARNING, "episodes", folder, "a row in the catalogue", "none", ground.command("rebuild"), REBUILD)
+        folder = layout.dataset(name).episode(number)
+        if not ground.is_of_claimed(folder):
+            mend = ground.command("rebuild")
+            yield Finding(WARNING, "episodes", folder.path, "a row in the catalogue", "none", mend, REBUILD)
     for reel_id in sorted(ground.catalogue.reels() - {*layout.replay.reels()}):
         expected = f"the replay {reel_id}, as the catalogue says"
         yield Finding(DAMAGE, "replay", layout.replay.path, expected, "no such file", mend)

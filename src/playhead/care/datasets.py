@@ -48,7 +48,9 @@ def _meta(folder: EpisodeFolder) -> dict[str, Any]:
 
 def _is_unsaid(folder: EpisodeFolder, meta: dict[str, Any]) -> bool:
     """Return whether an episode is whole and has no note of what was sealed, as earlier versions left it."""
-    return bool(meta) and not Seals.among(meta).files and not folder.is_unfinished()
+    if not meta or Seals.among(meta).files or folder.is_unfinished():
+        return False
+    return not Seals.among(_meta(folder)).files  # it may have been sealed between the two looks
 
 
 def _uid(meta: dict[str, Any]) -> str | None:

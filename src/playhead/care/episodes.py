@@ -150,8 +150,8 @@ def _against_catalogue(ground: Ground, name: str, number: int) -> Iterator[Findi
     episode_index.update(scratch, name, [number])
     folder, path = ground.layout.dataset(name).episode(number), ground.layout.database
     meta = facts.known(folder.meta, facts.EPISODE)
-    if (run_id := meta.get("run_id")) and ground.is_claimed(run_id):
-        return  # its recorder, or the next open of the store, brings the catalogue up to date
+    if ground.is_of_claimed(folder):
+        return
     is_vouched = bool(Seals.among(meta).files)
     for difference in ground.catalogue.differences_in_episode(theirs, name, number):
         expected = f"{difference.where}: {difference.theirs}, as the folder says"

@@ -18,7 +18,7 @@ from playhead.catalog.comparing import Catalogue
 from playhead.catalog.database import Database
 from playhead.errors import Damaged, NotAStore, StoreTooNew
 from playhead.home import Home
-from playhead.layout import Layout
+from playhead.layout import EpisodeFolder, Layout
 
 
 class Ground:
@@ -113,6 +113,14 @@ class Ground:
     def is_claimed(self, run_id: str) -> bool:
         """Tell whether a run is being recorded or edited, or waits for what the next open does about a crash."""
         return bool(claims.of_run(self.layout, run_id))
+
+    def is_of_claimed(self, folder: EpisodeFolder) -> bool:
+        """Return whether an episode is of such a run: its recorder, or the next open, brings its row up to date."""
+        try:
+            run_id = facts.known(folder.meta, facts.EPISODE).get("run_id")
+        except (Damaged, OSError):
+            return False
+        return bool(run_id) and self.is_claimed(str(run_id))
 
     def missing(self, lane: str, error: Damaged) -> Finding:
         """Make a finding of a file that was sealed and is gone; of one that a repair moved aside, a note."""

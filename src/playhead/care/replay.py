@@ -106,7 +106,9 @@ def _unreadable(ground: Ground, files: ReelFiles, error: Damaged) -> Iterator[Fi
 
 def _of_its_run(ground: Ground, files: ReelFiles) -> Iterator[Finding]:
     run_id = run_of_reel(files.id)
-    if run_id not in ground.run_ids and not ground.is_claimed(run_id):
+    if run_id in ground.run_ids or ground.is_claimed(run_id) or ground.layout.has_run(run_id):
+        return  # the last: it may have begun and ended since the runs were listed
+    if files.exist():
         found = "none in this store: it was removed by hand, or the replay came from elsewhere"
         yield Finding(NOTE, LANE, files.file, f"a run {run_id}", found)
 

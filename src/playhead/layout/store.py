@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -194,8 +195,12 @@ class Layout:
         """Give the ids of all runs that have a folder, also of those that links lead out of the store to."""
         return {folder.path.name for folder in self._run_folders()}
 
-    def _run_folders(self) -> Iterator[RunFolder]:
-        for meta in sorted(self.root.glob(f"*/*/{RUNS}/*/meta.json")):
+    def has_run(self, run_id: str) -> bool:
+        """Return whether a run has a folder now."""
+        return any(True for _ in self._run_folders(glob.escape(run_id)))
+
+    def _run_folders(self, named: str = "*") -> Iterator[RunFolder]:
+        for meta in sorted(self.root.glob(f"*/*/{RUNS}/{named}/meta.json")):
             folder = meta.parent
             top = folder.relative_to(self.root).parts[0]
             if top not in LANES and not top.startswith(".") and not folder.name.startswith("."):
