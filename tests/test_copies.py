@@ -98,6 +98,13 @@ def answers(path: Path, mode: str) -> dict[str, str]:
             return found
 
 
+def difference(found: str, due: str) -> str:
+    """Show where two answers begin to differ."""
+    same = next((place for place, (one, other) in enumerate(zip(found, due, strict=False)) if one != other), 0)
+    place = max(0, same - 80)
+    return f"...{found[place:][:240]}... for ...{due[place:][:240]}..."
+
+
 def check_complete(copy: Path, scratch: Path) -> None:
     """Compare what a copy says, opened to read and to record, with what its files say."""
     read = answers(copy, "r")
@@ -108,10 +115,10 @@ def check_complete(copy: Path, scratch: Path) -> None:
         path.unlink()
     due = answers(again, "r")
     for name, rows in due.items():
-        assert read[name] == rows, f"{name}, read"
+        assert read[name] == rows, f"{name}, read: {difference(read[name], rows)}"
     due = answers(again, "a")
     for name, rows in due.items():
-        assert recorded[name] == rows, f"{name}, opened to record"
+        assert recorded[name] == rows, f"{name}, opened to record: {difference(recorded[name], rows)}"
     shutil.rmtree(again)
 
 

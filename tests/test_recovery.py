@@ -7,13 +7,15 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import playhead
-from playhead import claims
+from playhead import claims, recovery
 from playhead.care import verify
 from playhead.layout import Layout
 
@@ -146,3 +148,40 @@ def test_episodes_of_a_recorder_that_met_a_rebuild_are_indexed_by_the_next_open(
     playhead.open(path).close()
     with closing(sqlite3.connect(path / "playhead.db")) as database:
         assert database.execute("SELECT number FROM episode_folders ORDER BY number").fetchall() == [(0,), (1,), (2,)]
+
+
+def test_who_edits_a_run_while_the_claim_of_an_earlier_editor_is_settled_keeps_the_claim(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s"
+    with playhead.open(path) as store:
+        store.run("p", "n", run_id="r", environment=False).close()
+        run = store.runs["r"]
+        claims.Claim.for_editing(store._home.layout, "r", run._folder).leave()
+        edited, looked = threading.Event(), threading.Event()
+        take_in = playhead.Run._take_in
+
+        def hold(run: playhead.Run) -> None:
+            edited.set()
+            looked.wait(30)
+            take_in(run)
+
+        settle = recovery.settle
+
+        def settled(*arguments: Any) -> None:
+            settle(*arguments)
+            editor.start()
+            assert edited.wait(30)
+
+        monkeypatch.setattr(playhead.Run, "_take_in", hold)
+        monkeypatch.setattr(recovery, "settle", settled)
+        editor = threading.Thread(target=run.note, args=("looks good",))
+        try:
+            assert recovery.recover(store._home) == ["r"]
+            (claim,) = claims.of_run(store._home.layout, "r")
+            assert claim.is_live()  # that of the second editor
+        finally:
+            looked.set()
+            editor.join()
+        assert claims.paths(store._home.layout) == []
+        assert store.runs["r"].notes == "looks good"

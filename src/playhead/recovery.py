@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
 from collections.abc import Callable, Iterable
@@ -95,10 +96,25 @@ def recover_claim(home: Home, path: Path) -> str | None:
             if not mine or not path.exists():
                 return None  # another process is at it
             settle(home, claim)
-            home.release(claim)
+            _release(home, claim)
             return claim.run_id
     except FileNotFoundError:
         return None
+
+
+def _release(home: Home, claim: Claim) -> None:
+    """Give up a claim that was settled. That of an editor has the name of the next editor's, who holds the folder."""
+    if claim.part != EDITING:
+        home.release(claim)
+        return
+    with contextlib.ExitStack() as held:
+        is_mine = True
+        with contextlib.suppress(Damaged, FileNotFoundError):  # there is no such run, or not any more
+            folder = home.layout.run_at(claim.run_dir).path
+            is_mine = held.enter_context(disk.locked(folder, wait=False, patience=disk.PATIENCE))
+        now = Claim.load(claim.path) if is_mine else None
+        if now is not None and now.token == claim.token:
+            home.release(claim)
 
 
 def settle(home: Home, claim: Claim) -> None:

@@ -10,6 +10,7 @@ import itertools
 import os
 import random
 import shutil
+import subprocess
 import sys
 import time
 import traceback
@@ -32,6 +33,8 @@ from tests.test_copies import by_cp, check_complete
 # Imported once for all processes.
 LIBRARIES = ("av", "h5py", "PIL.Image", "pyarrow.compute", "pyarrow.dataset", "pyarrow.parquet", "playhead.recording")
 LIBRARIES += tuple(f"playhead.{name}" for name in ("artifact", "care", "episode", "replay", "table", "trace"))
+GATE_SECONDS = 20
+READER_LOOKS, READER_PAUSE = 25, 2
 PAUSE = float(os.environ.get("PLAYHEAD_SOAK_PAUSE", "0.2"))
 
 
@@ -238,7 +241,7 @@ def rebuild(worker: Worker) -> None:
         _rebuild(worker)
         gate.touch()
         try:
-            until = time.monotonic() + 20
+            until = time.monotonic() + GATE_SECONDS
             while claims.live(Layout(worker.path)) and time.monotonic() < until:
                 time.sleep(0.05)
             if number % 2:
@@ -314,19 +317,21 @@ def _judge(store: Store, worker: Worker) -> None:
 def read(worker: Worker) -> None:
     """Compare a few runs with what was acknowledged before, again and again.
 
-    Around a rebuild the catalogue may be behind for a moment; then the same is looked at again.
+    What the catalogue could not take in while others held it, or replaced it, it learns from whoever opens the store
+    next: nobody does while the gate is shut, which is twenty seconds and a rebuild at most. So the same is looked at
+    again for that long.
     """
     while worker.goes_on():
         noted = Noted.read(worker.ledgers)
         names = noted.ended()
         chosen = worker.chosen.sample(names, min(5, len(names)))
-        for _ in range(5):
+        for _ in range(READER_LOOKS):
             with playhead.open(worker.path, mode="r") as store:
                 tally = check(store, noted, chosen)
             if not tally.lost and not tally.wrong:
                 break
             worker.ledger.add("again", worker.name, tally.lost + tally.wrong)
-            time.sleep(2)
+            time.sleep(READER_PAUSE)
         _tell(worker, tally, "read")
         time.sleep(PAUSE)
 
@@ -353,6 +358,7 @@ def copy(worker: Worker) -> None:
             check_complete(target, scratch)
         except AssertionError as error:
             worker.ledger.add("trouble", "copied", f"{error}"[:3000])
+            subprocess.run(["cp", "-a", str(target), str(worker.ledgers / f"kept{number}")], check=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what the copy does not hold
             with playhead.open(target, mode="r") as store:
