@@ -16,6 +16,7 @@ import pytest
 
 import playhead
 from playhead import opening
+from playhead.care import verify
 from tests.dump import dump
 
 WRITER = """
@@ -94,7 +95,9 @@ def answers(path: Path, mode: str) -> dict[str, str]:
                 store.sql("SELECT type, name, version, status, created_by_run FROM artifact_versions ORDER BY 1, 2, 3")
                 .to_pylist()
             )  # fmt: skip
-            found["uses"] = repr(store.sql(USES).to_pylist())
+            # Of a run that was copied while it was purged, the catalogue may know more than is left of its folder.
+            there = {file.parent.name for file in path.glob("*/*/runs/*/artifacts_used.json")}
+            found["uses"] = repr([use for use in store.sql(USES).to_pylist() if use["id"] in there])
             return found
 
 
@@ -135,6 +138,22 @@ def test_an_episode_that_was_copied_while_it_was_sealed_is_listed_with_its_signa
     (folder / ".unfinished").touch()
     (tmp_path / "scratch").mkdir()
     check_complete(tmp_path / "copy", tmp_path / "scratch")
+
+
+@pytest.mark.parametrize("mode", ["a", "r"])
+def test_a_copy_keeps_lineage_of_which_the_file_was_not_copied(tmp_path: Path, mode: str) -> None:
+    source = tmp_path / "model.bin"
+    source.write_bytes(b"weights")
+    with playhead.open(tmp_path / "s") as store:
+        store.artifacts.save("model", source)
+        with store.run("p", "n", run_id="r", environment=False) as run:
+            run.use_artifact("model:v1")
+    by_cp(tmp_path / "s", tmp_path / "copy")
+    (file,) = (tmp_path / "copy").glob("*/*/runs/r/artifacts_used.json")
+    file.unlink()
+    with playhead.open(tmp_path / "copy", mode) as store:
+        assert [(use["id"], use["name"]) for use in store.sql(USES).to_pylist()] == [("r", "model")]
+    assert any(finding.path == file for finding in verify(tmp_path / "copy", full=True))
 
 
 def test_copies_of_a_store_that_others_record_into_are_complete(tmp_path: Path) -> None:

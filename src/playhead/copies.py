@@ -234,7 +234,7 @@ class _Comparison:
             offset = row.offsets.get(part, 0)
             if size > offset and size - events.torn_bytes(folder.events(part)) > offset:
                 yield partial(recovery.index_part, key=row.key, folder=folder, part=part, mend=False)
-        if folder.artifacts_used.exists() or row.uses:
+        if folder.artifacts_used.exists():  # else what the catalogue knows is all that is left of it
             yield from self._uses(folder, row)
         for reel_id in reels:
             yield from self._reel(folder, read, row, reel_id)

@@ -10,7 +10,6 @@ import itertools
 import os
 import random
 import shutil
-import subprocess
 import sys
 import time
 import traceback
@@ -358,7 +357,6 @@ def copy(worker: Worker) -> None:
             check_complete(target, scratch)
         except AssertionError as error:
             worker.ledger.add("trouble", "copied", f"{error}"[:3000])
-            subprocess.run(["cp", "-a", str(target), str(worker.ledgers / f"kept{number}")], check=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what the copy does not hold
             with playhead.open(target, mode="r") as store:
