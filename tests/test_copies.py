@@ -156,6 +156,16 @@ def test_a_copy_keeps_lineage_of_which_the_file_was_not_copied(tmp_path: Path, m
     assert any(finding.path == file for finding in verify(tmp_path / "copy", full=True))
 
 
+def test_a_copy_without_the_artifacts_that_its_catalogue_knows_lists_none(tmp_path: Path) -> None:
+    (tmp_path / "model.bin").write_bytes(b"weights")
+    with playhead.open(tmp_path / "s") as store:
+        store.artifacts.save("model", tmp_path / "model.bin")
+    by_cp(tmp_path / "s", tmp_path / "copy")
+    shutil.rmtree(tmp_path / "copy" / "artifacts")  # the copy began before there were any
+    check_complete(tmp_path / "copy", tmp_path)
+    assert answers(tmp_path / "copy", "r")["artifacts"] == "[]"
+
+
 def test_copies_of_a_store_that_others_record_into_are_complete(tmp_path: Path) -> None:
     source, scratch = tmp_path / "s", tmp_path / "scratch"
     scratch.mkdir()

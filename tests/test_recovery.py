@@ -185,3 +185,107 @@ def test_who_edits_a_run_while_the_claim_of_an_earlier_editor_is_settled_keeps_t
             editor.join()
         assert claims.paths(store._home.layout) == []
         assert store.runs["r"].notes == "looks good"
+
+
+def swap(one: Path, other: Path) -> None:
+    beside = one.with_name("beside")
+    one.rename(beside)
+    other.rename(one)
+    beside.rename(other)
+
+
+def reported(path: Path) -> set[Path]:
+    return {Path(finding.path) for finding in verify(path) if not finding.is_harmless}
+
+
+def two_killed_runs(path: Path) -> list[Path]:
+    """Leave two runs that nobody has settled yet; return their folders."""
+    script = (
+        f"import playhead, os\nstore = playhead.open({str(path)!r})\n"
+        "runs = [store.run('p', 'n', run_id=name, environment=False) for name in ('one', 'two')]\n"
+        "for number, run in enumerate(runs):\n    run.log({'a': number})\nos._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=False)
+    return [path / "p" / "n" / "runs" / run_id for run_id in ("one", "two")]
+
+
+UNRECOVERED = "ignore:a run could not be recovered"
+
+
+@pytest.mark.filterwarnings(UNRECOVERED)
+def test_events_of_two_killed_runs_that_were_swapped_are_never_adopted(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    files = {folder / "events.jsonl" for folder in two_killed_runs(path)}
+    swap(*files)
+    with pytest.warns(RuntimeWarning, match="another file than its name says"), playhead.open(path) as store:
+        assert {run_id: list(store.runs[run_id]) for run_id in ("one", "two")} == {"one": [], "two": []}
+        with pytest.raises(playhead.Damaged, match="found one of run"):
+            store.run("p", "n", run_id="one", resume=True)
+    assert reported(path) == files
+    assert {Path(problem.path) for problem in playhead.rebuild(path)} == files
+    assert reported(path) == files
+    swap(*files)
+    with playhead.open(path) as store:
+        assert [store.runs[run_id].status for run_id in ("one", "two")] == ["failed", "failed"]
+        assert [store.runs[run_id]["a"].values.tolist() for run_id in ("one", "two")] == [[0], [1]]
+    assert reported(path) == set()
+
+
+@pytest.mark.filterwarnings(UNRECOVERED)
+@pytest.mark.parametrize("has_catalogue", [True, False])
+@pytest.mark.parametrize("ends", ["killed", "finished"])
+def test_the_meta_of_another_run_in_the_folder_of_a_killed_one_harms_neither(
+    tmp_path: Path, ends: str, has_catalogue: bool
+) -> None:
+    path = tmp_path / "s"
+    if ends == "killed":
+        _, two = two_killed_runs(path)
+    else:
+        with playhead.open(path) as store, store.run("p", "n", run_id="one", environment=False) as run:
+            run.log({"a": 0})
+        two = killed_run(path, "two")
+    meta = two / "meta.json"
+    before = meta.read_bytes()
+    meta.write_bytes((path / "p/n/runs/one/meta.json").read_bytes())
+    if not has_catalogue:
+        for file in path.glob("playhead.db*"):
+            file.unlink()
+    with pytest.warns(RuntimeWarning, match="two/meta.json"), playhead.open(path) as store:
+        assert (store.runs["one"].status, store.runs["one"]["a"].values.tolist()) == (
+            "failed" if ends == "killed" else ends,
+            [0],
+        )
+    assert meta in reported(path)
+    assert [Path(problem.path) for problem in playhead.rebuild(path)] == [meta]
+    meta.write_bytes(before)
+    with playhead.open(path) as store:
+        assert store.runs["two"].status == "failed"
+        assert store.runs["two"]["a"].values.tolist() == [1]
+
+
+def test_an_integer_that_is_no_float_in_the_events_of_a_killed_run_is_left_out(tmp_path: Path) -> None:
+    events = killed_run(tmp_path / "s") / "events.jsonl"
+    (line,) = events.read_text().splitlines()
+    with events.open("a") as file:
+        file.write(line.replace('"a":1', '"a":1' + "0" * 400) + "\n" + line.replace('"a":1', '"a":2') + "\n")
+    with playhead.open(tmp_path / "s") as store:
+        assert store.runs["r"]["a"].values.tolist() == [1, 2]
+    assert playhead.rebuild(tmp_path / "s") == []
+
+
+def test_one_run_that_cannot_be_recovered_for_a_reason_that_nobody_foresaw_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two_killed_runs(tmp_path / "s")
+    settle = recovery.settle
+
+    def failing(home: Any, claim: claims.Claim) -> None:
+        if claim.run_id == "one":
+            raise KeyError("odd")
+        settle(home, claim)
+
+    monkeypatch.setattr(recovery, "settle", failing)
+    with pytest.warns(RuntimeWarning, match=r"one\.1\.json could not be checked"):
+        store = playhead.open(tmp_path / "s")
+    with store:
+        assert store.runs["two"].status == "failed"

@@ -26,7 +26,7 @@ from playhead.catalog.files import files_of, place_in
 from playhead.catalog.runs import RunFacts
 from playhead.catalog.standing import Standing
 from playhead.claims import Claim
-from playhead.errors import Damaged, StoreTooNew
+from playhead.errors import Damaged, StoreTooNew, foreseen
 from playhead.home import Home
 from playhead.lanes.scalars import events
 from playhead.layout import Layout, RunFolder, run_of_reel
@@ -119,7 +119,7 @@ def is_behind(home: Home, *, in_use: bool) -> bool:
     """Tell whether the catalogue does not say what the files say. Writes nothing."""
     if any(True for _ in _Comparison(home, in_use=in_use, is_private=True, warns=False).work()):
         return True
-    if home.layout.artifacts.path.is_dir():
+    if recovery.has_artifacts(home):
         from playhead.artifact import index  # loaded where there are some
 
         return index.is_behind(home)
@@ -127,7 +127,7 @@ def is_behind(home: Home, *, in_use: bool) -> bool:
 
 
 def _warned(work: Work, home: Home, *, says: bool) -> None:
-    """Do a part of the work; what cannot be read is told of and left, so that all else can be used."""
+    """Do a part of the work; what cannot be read is reported and left, so that all else can be used."""
     try:
         work(home)
     except (Damaged, StoreTooNew) as trouble:
@@ -233,7 +233,7 @@ class _Comparison:
         for part, size in sizes.items():
             offset = row.offsets.get(part, 0)
             if size > offset and size - events.torn_bytes(folder.events(part)) > offset:
-                yield partial(recovery.index_part, key=row.key, folder=folder, part=part, mend=False)
+                yield partial(recovery.index_part, key=row.key, run_id=read.id, folder=folder, part=part, mend=False)
         if folder.artifacts_used.exists():  # else what the catalogue knows is all that is left of it
             yield from self._uses(folder, row)
         for reel_id in reels:
@@ -290,7 +290,8 @@ class _Comparison:
 def _while_there(home: Home, folder: RunFolder, read: RunFacts, work: Work) -> None:
     """Do a part of the work on a run, which may be purged in the meantime."""
     try:
-        work(home)
+        with foreseen(folder.path):
+            work(home)
     except FileNotFoundError:
         if folder.meta.exists():
             raise

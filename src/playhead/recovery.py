@@ -10,11 +10,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from playhead import checksums, claims, disk, episode_index, facts, journal
+from playhead import checksums, claims, disk, episode_index, facts, journal, owner
+from playhead.catalog import artifacts as catalog_artifacts
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.runs import RunFacts
 from playhead.claims import EDITING, NO_SIGN_OF_LIFE, PROCESS_NOT_FOUND, Claim
-from playhead.errors import Damaged, StoreTooNew, foreseen
+from playhead.errors import Damaged, Misplaced, StoreTooNew, foreseen
 from playhead.home import Home
 from playhead.lanes.scalars import events
 from playhead.lanes.scalars.index import EventIndex
@@ -40,10 +41,10 @@ def recover(home: Home) -> list[str]:
     return settled + [run_id for run_id, run_dir in running if _warned(_end_unclaimed, home, run_id, run_dir)]
 
 
-def _warned(settling: Callable[..., _T], *arguments: Any) -> _T | None:
-    """Settle one run; where its files cannot be read, say so and leave it, so that all the others can be used."""
+def _warned(settling: Callable[..., _T], home: Home, *arguments: Any) -> _T | None:
+    """Settle one run; if its files cannot be read, say so and leave it, so that all the others can be used."""
     try:
-        return settling(*arguments)
+        return settling(home, *arguments)
     except (Damaged, StoreTooNew) as trouble:
         warnings.warn(f"a run could not be recovered: {trouble}", RuntimeWarning, stacklevel=2)
         return None
@@ -57,7 +58,13 @@ def _end_unclaimed(home: Home, run_id: str, run_dir: str) -> bool:
     folder = home.layout.run_at(run_dir)
     if claims.of_run(home.layout, run_id) or not folder.meta.exists():
         return False
+    with foreseen(folder.path):
+        return _end(home, run_id, run_dir, folder)
+
+
+def _end(home: Home, run_id: str, run_dir: str, folder: RunFolder) -> bool:
     known = facts.read(home.layout, folder)
+    _check_is(folder, known.id, run_id)
     is_running = known.status == "running"
     if is_running and is_recorded(folder):
         return False
@@ -81,7 +88,7 @@ def is_recorded(folder: RunFolder) -> bool:
 def _index_rest(home: Home, key: int, run_id: str, folder: RunFolder, parts: Iterable[int], *, mend: bool) -> None:
     """Index what the files of a run hold and the catalogue does not."""
     for part in parts:
-        index_part(home, key, folder, part, mend=mend)
+        index_part(home, key, run_id, folder, part, mend=mend)
     _warned(index_replays, home, key, run_id)
     index_uses(home, key, folder)
 
@@ -95,8 +102,9 @@ def recover_claim(home: Home, path: Path) -> str | None:
         with disk.locked(path, wait=False) as mine:
             if not mine or not path.exists():
                 return None  # another process is at it
-            settle(home, claim)
-            _release(home, claim)
+            with foreseen(path):
+                settle(home, claim)
+                _release(home, claim)
             return claim.run_id
     except FileNotFoundError:
         return None
@@ -130,6 +138,7 @@ def settle(home: Home, claim: Claim) -> None:
         ):  # else the store was copied while the run was begun or purged, and may hold parts of it
             _forget(home, claim)
         return
+    _check_is(folder, facts.read(home.layout, folder).id, claim.run_id)
     if claim.part != EDITING and claim.is_of_earlier_boot() and not _is_claimed_alive(home, claim.run_id):
         _index_what_is_left(home, claim.run_id, folder)
     key = home.index(folder).key
@@ -148,6 +157,16 @@ def settle(home: Home, claim: Claim) -> None:
         checksums.follow(folder, folder.meta, folder.summary)
     else:
         checksums.note_part(folder, claim.part, _seals(home, claim.run_id))
+
+
+def _check_is(folder: RunFolder, found: str, run_id: str) -> None:
+    """Refuse the `meta.json` of another run in the folder of one that was recorded there.
+
+    Raises:
+        Misplaced: If it is.
+    """
+    if found != run_id:
+        raise Misplaced(folder.meta, f"that of the run {run_id}", f"that of {found}", owner.REMEDY)
 
 
 def _seals(home: Home, run_id: str) -> checksums.Seals:
@@ -256,20 +275,24 @@ def _last_moment(folder: RunFolder, part: int, last_sign: float) -> float:
     return max(last_sign, os.stat(path).st_mtime) if path.exists() else last_sign
 
 
-def index_part(home: Home, key: int, folder: RunFolder, part: int, *, mend: bool) -> None:
+def index_part(home: Home, key: int, run_id: str, folder: RunFolder, part: int, *, mend: bool) -> None:
     """Index one event file.
 
     Args:
         home: The store.
-        key: The run.
+        key: The run's key in the catalogue.
+        run_id: The run.
         folder: The run's folder.
         part: The recording process.
         mend: Nobody writes the file any more: cut what a crash left of its last line.
+
+    Raises:
+        Misplaced: If the file is that of another run or process.
     """
     path = folder.events(part)
     if mend:
         cut_torn(path)
-    EventIndex(home.database, key, part, path).catch_up()
+    EventIndex(home.database, key, part, path, run_id).catch_up()
 
 
 def fill(home: Home, layout: Layout, progress: Callable[[Iterable[RunFolder]], Iterable[RunFolder]]) -> list[Damaged]:
@@ -308,9 +331,15 @@ def fill(home: Home, layout: Layout, progress: Callable[[Iterable[RunFolder]], I
     return problems
 
 
+def has_artifacts(home: Home) -> bool:
+    """Return whether a store has a folder of artifacts, or a catalogue that knows of some."""
+    with home.database.read() as connection:
+        return home.layout.artifacts.path.is_dir() or bool(catalog_artifacts.stamps(connection))
+
+
 def fill_artifacts(home: Home) -> None:
     """Index the artifacts that the catalogue does not know as they are."""
-    if home.layout.artifacts.path.is_dir():
+    if has_artifacts(home):
         from playhead.artifact import index  # loaded where there are some
 
         index.refresh(home)
@@ -358,7 +387,13 @@ def index_all(home: Home, folder: RunFolder, known: RunFacts, reels: Iterable[st
         Damaged: A part of it cannot be read; all other parts are indexed.
     """
     key = home.put(known).key
+    problems: list[Damaged] = []
     for part in folder.parts():
-        index_part(home, key, folder, part, mend=False)
+        try:
+            index_part(home, key, known.id, folder, part, mend=False)
+        except Damaged as problem:
+            problems.append(problem)
     index_uses(home, key, folder)
     index_replays(home, key, known.id, reels)
+    if problems:
+        raise problems[0]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,6 +86,70 @@ def test_numbers_that_no_column_holds_do_not_stop_the_index(store: playhead.Stor
         with again.run("p", "r", run_id="odd", resume=True, environment=False) as resumed:
             resumed.log({"x": 9.0})
         assert resumed["x"].values.tolist()[-1] == 9.0
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"a": 300, "b": np.uint8(3)},
+        {"a": -1, "b": np.uint8(1)},
+        {"a": np.uint8(200), "b": np.uint8(100)},
+        {"a": 10**30, "b": np.int64(1)},
+        {"a": np.float16(60000), "b": np.float16(60000)},
+        {"a": np.float32(math.inf), "b": np.float32(-math.inf)},
+    ],
+    ids=repr,
+)
+def test_numbers_that_cannot_be_added_are_logged_every_time(tmp_path: Path, values: dict[str, Any]) -> None:
+    writer = events.EventWriter(tmp_path / "events.jsonl")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*keeps integers past")
+        for _ in range(3):
+            writer.metrics(values)
+    writer.close()
+    found, bad = events.parse((tmp_path / "events.jsonl").read_bytes())
+    read = [{name: float(SPECIAL.get(data[name], data[name])) for name in values} for _, _, data in found]
+    assert (read, bad) == ([{name: float(value) for name, value in values.items()}] * 3, 0)
+
+
+def test_an_integer_past_every_float_is_refused_every_time(tmp_path: Path) -> None:
+    writer = events.EventWriter(tmp_path / "events.jsonl")
+    writer.metrics({"a": 1, "b": 2.0})
+    with pytest.raises(playhead.WrongType, match="past the largest float"):
+        writer.metrics({"a": 10**400, "b": 2.0})
+    writer.close()
+
+
+def test_the_first_line_says_whose_a_file_is(tmp_path: Path) -> None:
+    path, whose = tmp_path / "events.jsonl", {"run": "r", "part": 2}
+    writer = events.EventWriter(path, whose=whose)
+    writer.metrics({"a": math.nan})
+    writer.metrics({"a": 1.0})
+    writer.close()
+    writer = events.EventWriter(path, whose={"run": "other", "part": 1})
+    writer.other("image", {"key": "k"})
+    writer.close()
+    first, *others = map(json.loads, path.read_bytes().splitlines())
+    assert first == {**first, "owner": whose, "not_finite": {"a": "NaN"}}
+    assert not any("owner" in line for line in others)
+    assert events.owner_of(path) == whose
+    found, bad = events.parse(events.without_owner(path.read_bytes()))
+    assert ([data.get("a") for _, _, data in found], bad) == (["NaN", 1.0, None], 0)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"ts":1.5,"type":"metrics","data":{"a":1,"owner":{"run":"r"}}}',  # a metric of another program
+        b'{"ts":1.5,"type":"metrics","data":{"a":1},"owner":{"run":}}',
+        b'{"ts":1.5,"type":"metrics","data":{"a":1}}',
+        b"",
+    ],
+)
+def test_a_first_line_without_an_owner_is_left_as_it_is(tmp_path: Path, line: bytes) -> None:
+    (tmp_path / "e").write_bytes(line + b"\n")
+    assert events.owner_of(tmp_path / "e") is None
+    assert events.without_owner(line + b"\n") == line + b"\n"
 
 
 def test_nan_and_infinities_are_null_to_others_and_themselves_to_us(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from playhead.catalog.runs import RunFacts
 from playhead.errors import Damaged, Misplaced
 from playhead.lanes.files.documents import unsealed
 from playhead.lanes.scalars import events
+from playhead.lanes.scalars.index import owner_of
 from playhead.layout import RunFolder, inside
 from playhead.wording import counted
 
@@ -57,13 +58,36 @@ def _tell_strayed(ground: Ground, folder: RunFolder, _full: bool) -> Iterator[Fi
 
 def check(ground: Ground, folder: RunFolder, full: bool) -> Iterator[Finding]:
     """Look at one run."""
-    if ground.is_claimed(folder.path.name):
+    is_claimed = ground.is_claimed(folder.path.name)
+    of_others = list(_of_others(folder, is_claimed=is_claimed))
+    yield from of_others
+    if is_claimed:
         yield Finding(NOTE, LANE, folder.path, "a run that has ended", "one that is recorded, edited or not settled")
     elif folder.meta.exists():
-        yield from _look(ground, folder, full)
+        yield from _look(ground, folder, full, {finding.path for finding in of_others})
 
 
-def _look(ground: Ground, folder: RunFolder, full: bool) -> Iterator[Finding]:
+def _of_others(folder: RunFolder, *, is_claimed: bool) -> Iterator[Finding]:
+    """Look for event files that are of another run or process, and in a claimed folder for the `meta.json` of one."""
+    said = _said_id(folder)
+    run_id = folder.path.name if is_claimed else said
+    if said != run_id:
+        yield Finding(DAMAGE, LANE, folder.meta, f"that of the run {run_id}", f"that of {said[:100]}", owner.REMEDY)
+    for path, part in ((folder.events(part), part) for part in folder.parts()):
+        try:
+            owner.check(path, events.owner_of(path), owner_of(run_id, part))
+        except Damaged as error:
+            yield of_damage(LANE, error)
+
+
+def _said_id(folder: RunFolder) -> str:
+    """Return the id that `meta.json` says; that of the folder if it says none."""
+    with contextlib.suppress(Damaged):
+        return str(facts.known(folder.meta, facts.META).get("id") or folder.path.name)
+    return folder.path.name
+
+
+def _look(ground: Ground, folder: RunFolder, full: bool, of_others: set[Path]) -> Iterator[Finding]:
     damaged = list(_in_texts(ground, folder))
     yield from damaged
     if any(finding.path in (folder.meta, folder.status, folder.summary, folder.deleted) for finding in damaged):
@@ -78,11 +102,11 @@ def _look(ground: Ground, folder: RunFolder, full: bool) -> Iterator[Finding]:
         return
     yield from _in_events(folder)
     lost = list(lineage.check(ground, folder)) if ground.catalogue is not None else []
-    known_paths = {finding.path for finding in lost}
+    known_paths = {finding.path for finding in lost} | of_others
     noted = [finding for finding in _against_checksums(ground, folder, full) if finding.path not in known_paths]
     changed = [*_deleted(folder), *lost, *noted]
     yield from changed
-    if ground.catalogue is not None:
+    if ground.catalogue is not None and not of_others:
         # Where a text is not what was written, the catalogue is right and the file is not: it is not to be made anew.
         yield from _against_catalogue(ground, folder, known, full and not changed)
 

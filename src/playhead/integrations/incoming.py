@@ -134,7 +134,7 @@ class Incoming:
         disk.sync_folder(folder.path.parent)
         key = self._home.index(folder).key
         for part in folder.parts():
-            recovery.index_part(self._home, key, folder, part, mend=False)
+            recovery.index_part(self._home, key, run_id, folder, part, mend=False)
         if self._home.layout.replay.reels_of(run_id):
             from playhead import replay_index  # it needs NumPy
 

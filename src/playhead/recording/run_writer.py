@@ -17,7 +17,7 @@ from playhead.errors import Closed, Forked, PlayheadError, StoreLocked, WrongTyp
 from playhead.home import Home
 from playhead.lanes import media
 from playhead.lanes.scalars.events import DIGEST, IMAGE, EventWriter, integer_step
-from playhead.lanes.scalars.index import EventIndex
+from playhead.lanes.scalars.index import EventIndex, owner_of
 from playhead.recording import unfinished
 from playhead.recording.bulk import Bulk
 from playhead.recording.ending import ENDINGS, ending, note
@@ -59,7 +59,7 @@ class RunWriter(Run):
         self._lock = threading.RLock()
         self._ended: Closed | None = None
         self._is_begun = False
-        self._index = EventIndex(home.database, row.key, claim.part, self._folder.events(claim.part))
+        self._index = EventIndex(home.database, row.key, claim.part, self._folder.events(claim.part), row.id)
         self._events = self._open_events()
         self._logs = disk.Appender(self._folder.logs, exclusive=False)
         self._bulk = Bulk(home, row)
@@ -96,7 +96,8 @@ class RunWriter(Run):
             with self._home.database.read() as connection:
                 _, last_ns, last_step = points.position(connection, self._row.key, self._claim.part)
         try:
-            return EventWriter(path, after_ns=last_ns, last_step=last_step)
+            whose = owner_of(self._row.id, self._claim.part)
+            return EventWriter(path, after_ns=last_ns, last_step=last_step, whose=whose)
         except BlockingIOError as error:
             raise StoreLocked(f"the run {self.id} is being recorded by another process; use store.attach") from error
 

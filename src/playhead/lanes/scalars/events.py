@@ -2,7 +2,7 @@
 
 A metrics event holds its values beside `global_step` and, where given, `stage`. `ts` has nine decimals: a float to
 other programs, exact nanoseconds to us. NaN and the infinities are null among the values, as other programs have it,
-and `not_finite` behind `data` says which they are.
+and `not_finite` behind `data` says which they are. The first line of a file says behind its data whose the file is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from playhead import clock, disk, layout, strictjson
+from playhead import clock, disk, layout, owner, strictjson
 from playhead.errors import WrongType
 
 METRICS = "metrics"
@@ -30,10 +30,13 @@ STEP, STAGE, TIME = "global_step", "stage", "time"
 
 _FAR = 2**63
 _WHOLE = 2.0**53  # up to here every integer is a float
+_PLAIN = frozenset((int, float))
 _METRICS_DATA = b',"type":"metrics","data":'
 _MARK = b'},"%b":' % strictjson.NOT_FINITE.encode()  # behind the data
 _BEGIN = b'{"ts":'
 _IMAGE_LINE = b'"type":"image"'
+_OWNER = b',"%b":' % owner.FIELD.encode()  # the last field of the first line
+_OWNER_HEAD = 1 << 16  # bytes in which the first line is looked for: a longer one says nothing
 _BLOCK = 1 << 22  # bytes of a long line that are read at once
 LONGEST = 64 << 20  # bytes of a line: a longer one is not written, and not held in memory to be read
 
@@ -51,10 +54,12 @@ class EventWriter:
         path: The file.
         after_ns: The newest stamp that exists.
         last_step: The step after which automatic ones go on.
+        whose: Whose a new file says it is.
     """
 
-    def __init__(self, path: Path, *, after_ns: int = 0, last_step: int = 0) -> None:
+    def __init__(self, path: Path, *, after_ns: int = 0, last_step: int = 0, whose: owner.Fields | None = None) -> None:
         self._file = disk.Appender(path, patience=disk.PATIENCE)
+        self._owner = _OWNER + orjson.dumps(whose) + b"}\n" if whose and not self._file.size else b""
         self._stamps = clock.Stamps(after_ns)
         self.step = last_step
         self._names: set[str] = set()
@@ -88,10 +93,18 @@ class EventWriter:
         # Joining is three times as fast as formatting with %b.
         parts = (b'{"ts":', digits[:-9], b".", digits[-9:], _METRICS_DATA, body[:-1], comma % step, tail)
         line = b"".join(parts)
+        if odd is not None:  # not of known names alone, as the first line never is
+            line = self._owned(line)
         if len(line) > LONGEST:
             raise _too_long(line)
         self._file.append(line)
+        if odd is not None:
+            self._owner = b""
         self.step = step
+
+    def _owned(self, line: bytes) -> bytes:
+        """Let the first line of a file say whose it is."""
+        return line[:-2] + self._owner if self._owner else line
 
     def other(self, type: str, data: Mapping[str, Any]) -> int:
         """Append an event of another type.
@@ -105,10 +118,11 @@ class EventWriter:
         stamp = self._stamps.next()
         digits = b"%d" % stamp
         head = b'{"ts":%b.%b,"type":%b,"data":' % (digits[:-9], digits[-9:], orjson.dumps(type))
-        line = head + strictjson.encode(strictjson.plain(data)) + b"}\n"
+        line = self._owned(head + strictjson.encode(strictjson.plain(data)) + b"}\n")
         if len(line) > LONGEST:
             raise _too_long(line)
         self._file.append(line)
+        self._owner = b""
         return stamp
 
     def is_there(self) -> bool:
@@ -140,19 +154,22 @@ class EventWriter:
     def _straight(self, values: Mapping[str, Any]) -> bytes | None:
         """Encode a dict of known names and plain finite numbers, as nearly all are; None for anything else.
 
-        One sum vouches for all values: text and the like cannot be added, a NumPy or torch scalar among them gives a
-        sum of its own type, a NaN or an infinity one that is not finite, and an integer of too many digits a large one.
+        One sum vouches for all values: a NaN or an infinity gives one that is not finite, and an integer of too many
+        digits a large one. Only Python's own numbers are added, since those of NumPy wrap around and warn.
         """
         if type(values) is not dict or not values.keys() <= self._names:
             return None
+        numbers = values.values()
+        if not _PLAIN.issuperset(map(type, numbers)):
+            return None
         try:
-            total = sum(values.values())
+            total = sum(numbers)
             if type(total) is float:
-                if -_WHOLE <= total <= _WHOLE or (total - total == 0 and int not in map(type, values.values())):
+                if -_WHOLE <= total <= _WHOLE or (total - total == 0 and int not in map(type, numbers)):
                     return orjson.dumps(values)
-            elif type(total) is int and max(values.values()) <= _WHOLE and min(values.values()) >= -_WHOLE:
+            elif max(numbers) <= _WHOLE and min(numbers) >= -_WHOLE:
                 return orjson.dumps(values)
-        except (TypeError, ValueError):  # no number, an integer past 64 bits, or no value at all
+        except (ValueError, OverflowError):  # no value at all, or an integer past every float
             return None
         return None
 
@@ -301,6 +318,28 @@ def _read_long(fd: int, offset: int, head: bytes) -> Stretch:
         if stop:
             return Stretch(b"".join(parts), length, int(length > LONGEST))
     return _NOTHING
+
+
+def owner_of(path: Path) -> object:
+    """Return whose an event file says it is; None if it does not say so, as those of earlier versions."""
+    return _split_owner(read(path, 0, _OWNER_HEAD).data)[1]
+
+
+def without_owner(data: bytes) -> bytes:
+    """Return the first lines of a file without what they say of their owner."""
+    return _split_owner(data)[0]
+
+
+def _split_owner(data: bytes) -> tuple[bytes, object]:
+    end = data.find(b"\n")
+    at = data.rfind(_OWNER, 0, max(end, 0))
+    if at < 0 or data[end - 2 : end] != b"}}":
+        return data, None
+    try:
+        said = orjson.loads(data[at + len(_OWNER) : end - 1])
+    except orjson.JSONDecodeError:
+        return data, None
+    return data[:at] + data[end - 1 :], said
 
 
 def parse(data: bytes, after_ns: int = 0) -> tuple[list[Event], int]:

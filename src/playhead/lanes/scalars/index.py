@@ -12,6 +12,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from playhead import owner
 from playhead.catalog import points
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.database import Database
@@ -34,9 +35,11 @@ class EventIndex:
         run: The key of the run.
         part: The recording process.
         path: The event file.
+        run_id: The id of the run, which the file must not deny.
     """
 
-    def __init__(self, database: Database, run: int, part: int, path: Path) -> None:
+    def __init__(self, database: Database, run: int, part: int, path: Path, run_id: str) -> None:
+        self._owner = owner_of(run_id, part)
         self._database = database
         self._run = run
         self._part = part
@@ -45,7 +48,11 @@ class EventIndex:
         self._offset = -1
 
     def catch_up(self) -> bool:
-        """Index all whole lines that are in the file now; tell whether there were any."""
+        """Index all whole lines that are in the file now; return whether there were any.
+
+        Raises:
+            Misplaced: If the file is that of another run or process.
+        """
         found = False
         while self.advance():
             found = True
@@ -54,6 +61,7 @@ class EventIndex:
     def advance(self) -> bool:
         """Index the next stretch of lines; tell whether there was one."""
         if self._offset < 0:
+            owner.check(self._path, events.owner_of(self._path), self._owner)
             with self._database.read() as connection:
                 self._offset = points.position(connection, self._run, self._part)[0]
         data, size, skipped = events.read(self._path, self._offset, CHUNK)
@@ -65,7 +73,7 @@ class EventIndex:
             offset, last_ns, last_step = points.position(connection, self._run, self._part)
             if offset != start:  # another process was here first
                 return True
-            found, bad = events.parse(data, last_ns)
+            found, bad = events.parse(data if offset else events.without_owner(data), last_ns)
             if known is None:
                 known = points.states(connection, self._run, self._part)
             points.add(connection, self._run, self._part, _batches(found), known)
@@ -77,6 +85,11 @@ class EventIndex:
             catalog_runs.settle_best(connection, self._run)
         self._known, self._offset = known, end
         return True
+
+
+def owner_of(run_id: str, part: int) -> owner.Fields:
+    """Return whose the event file of a process of a run is."""
+    return {"run": run_id, "part": part}
 
 
 def _steps_backwards(found: list[events.Event]) -> Iterator[int]:
@@ -163,4 +176,7 @@ def _is_step(step: object) -> TypeGuard[int]:
 def _number(value: object) -> float | None:
     if isinstance(value, str):
         return SPECIAL.get(value)
-    return float(value) if isinstance(value, (int, float)) else None
+    try:
+        return float(value) if isinstance(value, (int, float)) else None
+    except OverflowError:  # an integer of over 300 digits, which is no float
+        return None
