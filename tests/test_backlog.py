@@ -24,7 +24,7 @@ from playhead.catalog import database
 from playhead.catalog.files import files_of
 from playhead.integrations.gymnasium import Recorder
 from playhead.layout import Layout
-from playhead.recording import run_writer
+from playhead.recording import lead, run_writer
 from tests.dump import assert_catalogue_agrees_with_folders
 
 HOLDER = """
@@ -131,6 +131,26 @@ def test_recording_goes_on_while_another_process_holds_the_catalogue(tmp_path: P
             wait_until(lambda: reader.runs[run.id].datasets == {"robot": 1} and reader.runs[run.id].tags == ["kept"])
         assert run["loss"].values[-1] == -1
     assert_all_is_there(path, run.id, "finished")
+
+
+def test_who_logs_flat_out_waits_at_most_once_for_a_catalogue_that_another_process_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lead, "MOST", 1 << 20)
+    path, calls = tmp_path / "store", 200_000
+    with playhead.open(path) as store, store.run("p", "n", environment=False) as run:
+        run.log({"loss": 0.0})
+        run.flush()
+        slow = []
+        with one_warning(" has held "), held(path):
+            for _ in range(calls):
+                began = time.monotonic()
+                run.log({"loss": 1.0})
+                slow.append(time.monotonic() - began)
+            wait_until(lambda: store._home.backlog.trouble is not None)
+        assert sum(one > 0.3 for one in slow) <= 1
+        assert max(slow) < lead.PATIENCE + 1.0
+        assert len(run["loss"]) == 1 + calls
 
 
 @pytest.mark.parametrize("has_closed", [False, True])

@@ -50,6 +50,7 @@ class BackgroundWriter:
         name: The thread's name.
         rest: How many times as long as it worked the thread rests.
         is_busy: Whether the caller has recorded something since this was last asked; without it, always.
+        is_late: Whether the work is so far behind that the thread does not rest; without it, never.
     """
 
     def __init__(
@@ -60,11 +61,13 @@ class BackgroundWriter:
         *,
         rest: float = REST,
         is_busy: Callable[[], bool] = lambda: True,
+        is_late: Callable[[], bool] = lambda: False,
     ) -> None:
         self._work = work
         self._interval = interval
         self._rest = rest
         self._is_busy = is_busy
+        self._is_late = is_late
         self._turn = threading.Lock()
         self._called = Bell()
         self._stopping = False
@@ -94,8 +97,13 @@ class BackgroundWriter:
             started = clock.elapsed_ns()
             more = self._round()
             worked = (clock.elapsed_ns() - started) / clock.SECOND
-            rest = self._rest if self._is_busy() else min(self._rest, QUIET_REST)
-            pause = max(0.0 if more else self._interval, rest * worked)
+            pause = max(0.0 if more else self._interval, self._rest_now() * worked)
+
+    def _rest_now(self) -> float:
+        is_busy = self._is_busy()
+        if self._is_late():
+            return 0.0
+        return self._rest if is_busy else min(self._rest, QUIET_REST)
 
     def _round(self) -> bool:
         with self._turn:

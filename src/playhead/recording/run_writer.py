@@ -21,6 +21,7 @@ from playhead.lanes.scalars.index import EventIndex, owner_of
 from playhead.recording import unfinished
 from playhead.recording.bulk import Bulk
 from playhead.recording.ending import ENDINGS, ending, note
+from playhead.recording.lead import Lead
 from playhead.recording.leaving import Watch, raise_late
 from playhead.recording.options import Options
 from playhead.recording.upkeep import Upkeep
@@ -61,6 +62,7 @@ class RunWriter(Run):
         self._is_begun = False
         self._index = EventIndex(home.database, row.key, claim.part, self._folder.events(claim.part), row.id)
         self._events = self._open_events()
+        self._lead = Lead(self._events.size)
         self._logs = disk.Appender(self._folder.logs, exclusive=False)
         self._bulk = Bulk(home, row)
         self._upkeep = Upkeep(
@@ -71,6 +73,7 @@ class RunWriter(Run):
             events=self._events,
             logs=self._logs,
             index=self._index,
+            lead=self._lead,
             bulk=self._bulk,
             log=_weakly(self._log_sample),
             sync=_weakly(self._sync),
@@ -79,7 +82,11 @@ class RunWriter(Run):
         self._sampled_bytes = 0
         self._watch = Watch(_weakly(self._progress))
         self._background = BackgroundWriter(
-            self._upkeep.work, self._upkeep.interval, f"playhead-{claim.run_id}", is_busy=self._upkeep.is_busy
+            self._upkeep.work,
+            self._upkeep.interval,
+            f"playhead-{claim.run_id}",
+            is_busy=self._upkeep.is_busy,
+            is_late=self._upkeep.is_late,
         )
         self._background.start()
         if self._console is not None:
@@ -120,7 +127,9 @@ class RunWriter(Run):
                 raise self._ended.with_traceback(None)
             if self._background.error is not None:
                 self._background.check()
-            self._events.metrics(values, step, stage)
+            start = self._events.metrics(values, step, stage)
+        if start > self._lead.limit:
+            self._lead.hold(start, self._background.wake)
 
     def log_text(self, text: str) -> None:
         """Add lines to the text log, each with date, time and zone."""

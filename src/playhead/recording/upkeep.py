@@ -14,6 +14,7 @@ from playhead.home import Home
 from playhead.lanes.scalars.events import EventWriter
 from playhead.lanes.scalars.index import EventIndex
 from playhead.recording.bulk import Bulk
+from playhead.recording.lead import Lead
 from playhead.recording.options import Options
 
 INDEX_SECONDS = 0.5
@@ -34,6 +35,7 @@ class Upkeep:
         events: What it logs.
         logs: Its text log, kept here so that garbage collection does not close it before the run has ended.
         index: What reads on in that.
+        lead: How far the events may be ahead of the index.
         bulk: Its reels and traces.
         log: Records a sample of the machine, if the run has not ended.
         sync: Puts what was logged on the medium.
@@ -49,6 +51,7 @@ class Upkeep:
         events: EventWriter,
         logs: disk.Appender,
         index: EventIndex,
+        lead: Lead,
         bulk: Bulk,
         log: Callable[[Mapping[str, float]], None],
         sync: Callable[[], None],
@@ -58,11 +61,13 @@ class Upkeep:
         self._folder = home.layout.run_at(row.run_dir)
         self._claim = claim
         self._events, self._index, self._bulk, self._logs = events, index, bulk, logs
+        self._lead = lead
         self._log, self._sync = log, sync
         self._working_folder = Path.cwd()
         self._environment_due = options.environment and claim.part == 1
         self._best_written: dict[str, Any] = {}
         self._is_best_due = False
+        self._is_indexing = True  # the catalogue could be written when this was last tried
         self._recorded: list[int] = []
         self.is_judged_otherwise = False  # another metric is the primary one now
         self.patience = backlog.FIRST_SECONDS
@@ -76,6 +81,10 @@ class Upkeep:
         """Tell whether something was recorded since this was last asked."""
         before, self._recorded = self._recorded, [self._events.size, *self._bulk.lengths()]
         return self._recorded != before
+
+    def is_late(self) -> bool:
+        """Return whether the index of what is logged is far behind, and can be written."""
+        return self._is_indexing and self._lead.is_late(self._events.size)
 
     def work(self) -> bool:
         """Do what is due; tell whether there is more.
@@ -106,15 +115,20 @@ class Upkeep:
 
     def _bring_forward(self) -> bool:
         """Bring the catalogue nearer to what is recorded; where it cannot be written, that is done later."""
-        more = False
+        more = self._is_indexing = False
         with self._home.backlog.tolerating(self._claim.path, self.patience):
             self._home.database.check_same()
             more = self._index.advance()
+            if self._index.end is not None:
+                self._lead.note(self._index.end, self._events.size)
             if more or self._is_best_due or self.is_judged_otherwise:
                 self._is_best_due, self.is_judged_otherwise = True, False
                 self._write_best()
                 self._is_best_due = False
             more = self._bulk.index() or more
+            self._is_indexing = True
+        if not self._is_indexing:
+            self._lead.lift()
         self._home.backlog.settle()
         return more
 

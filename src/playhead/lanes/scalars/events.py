@@ -66,8 +66,11 @@ class EventWriter:
         self._rounded: set[str] = set()  # metrics of which it was said that they lose digits
         self._tails: dict[str | None, bytes] = {None: b"}}\n"}
 
-    def metrics(self, values: Mapping[str, Any], step: int | None = None, stage: str | None = None) -> None:
+    def metrics(self, values: Mapping[str, Any], step: int | None = None, stage: str | None = None) -> int:
         """Append values of one instant.
+
+        Returns:
+            Where their line begins.
 
         Raises:
             WrongType: If a value is not a number, a step not an integer, or all values are too many for one line.
@@ -97,10 +100,11 @@ class EventWriter:
             line = self._owned(line)
         if len(line) > LONGEST:
             raise _too_long(line)
-        self._file.append(line)
+        start = self._file.append(line)
         if odd is not None:
             self._owner = b""
         self.step = step
+        return start
 
     def _owned(self, line: bytes) -> bytes:
         """Let the first line of a file say whose it is."""

@@ -47,6 +47,11 @@ class EventIndex:
         self._known: dict[tuple[str, str], SeriesState] | None = None
         self._offset = -1
 
+    @property
+    def end(self) -> int | None:
+        """Up to which byte of the file all is indexed; None if that is not known now."""
+        return None if self._offset < 0 else self._offset
+
     def catch_up(self) -> bool:
         """Index all whole lines that are in the file now; return whether there were any.
 
