@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from playhead import facts
+from playhead import facts, owner
 from playhead.care import journals
 from playhead.care.finding import DAMAGE, INDEX, NOTE, QUARANTINE, REBUILD, VIEW, WARNING, Finding, Thing, of_damage
 from playhead.care.ground import Ground
-from playhead.errors import Damaged, NotFound
+from playhead.errors import Damaged, Misplaced, NotFound
 from playhead.lanes.arrays import older
 from playhead.lanes.arrays.foreign import ForeignPart
 from playhead.lanes.arrays.parts import Part, SealedPart
@@ -100,8 +100,17 @@ def _sealed(files: ReelFiles, parts: list[Part]) -> list[Path]:
 def _unreadable(ground: Ground, files: ReelFiles, error: Damaged) -> Iterator[Finding]:
     """Say what to do about a reel that no reader opens."""
     mend = f"Restore it from a copy, or move it aside: playhead repair --store {ground.layout.root}"
+    if isinstance(error, Misplaced) and _is_copy_of_a_part(files, Path(error.path)):
+        yield Finding(DAMAGE, LANE, files.file, error.expected, error.found, ground.command("repair"), VIEW)
+        return
     is_view = Path(error.path) == files.file and files.part(0).exists()
     yield of_damage(LANE, error, ground.command("repair") if is_view else mend, VIEW if is_view else QUARANTINE)
+
+
+def _is_copy_of_a_part(files: ReelFiles, path: Path) -> bool:
+    """Return whether the file in the place of the view is one of the parts, which is also where it should be."""
+    said = SealedFile(path).head.get(owner.FIELD) if path == files.file else None
+    return any(owner.fits(said, files.owner(number)) for number in range(len(files.next_parts()) - 1))
 
 
 def _of_its_run(ground: Ground, files: ReelFiles) -> Iterator[Finding]:

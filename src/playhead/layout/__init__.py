@@ -27,7 +27,15 @@ from playhead.layout.names import (
     several,
     suits_windows,
 )
-from playhead.layout.reels import ReelFiles, ReplayFolder, check_reel_id, number_of_reel, reel_id_of, run_of_reel
+from playhead.layout.reels import (
+    WHOLE,
+    ReelFiles,
+    ReplayFolder,
+    check_reel_id,
+    number_of_reel,
+    reel_id_of,
+    run_of_reel,
+)
 from playhead.layout.runs import RunFolder
 from playhead.layout.store import (
     ARTIFACTS,
@@ -65,6 +73,7 @@ __all__ = [
     "TRACES",
     "TRACE_FORMS",
     "TRASH",
+    "WHOLE",
     "ArtifactFolder",
     "ArtifactsFolder",
     "DatasetFolder",

@@ -13,6 +13,7 @@ from playhead.layout.names import WINDOWS_NAMES
 
 _REEL_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}(\.[1-9][0-9]{0,5})?")
 _REEL, _JOURNAL = ".h5", ".journal"
+WHOLE = "whole"  # the field of an owner that tells the one file of a reel from the first of several
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +57,15 @@ class ReelFiles:
         count = sum(1 for _ in self.parts.glob(f"[0-9]*{_REEL}")) if self.parts.is_dir() else 0
         return [self.part(number) for number in range(count + 1)]
 
-    def owner(self, number: int | None = None) -> dict[str, Any]:
+    def owner(self, number: int | None = None, *, whole: bool = False) -> dict[str, Any]:
         """Say whose the files are, as they do themselves.
 
         Args:
             number: Of a sealed part; None for the view of all parts, and for the journal.
+            whole: The part is all of the reel, in its one file, and not one of several behind a view.
         """
         said = {"run": run_of_reel(self.id), "reel": self.id}
-        return said if number is None else said | {"part": number}
+        return said if number is None else said | {"part": number, WHOLE: whole}
 
     def exist(self) -> bool:
         """Tell whether anything of the reel is there."""

@@ -18,11 +18,11 @@ from playhead import care, opening, owner, strictjson
 from playhead.care import optimizing
 from playhead.care.repairing import Deed, Repair
 from playhead.errors import Misplaced
-from playhead.lanes.arrays import codec
+from playhead.lanes.arrays import codec, sealing
 from playhead.lanes.arrays.config import ReplayConfig
 from playhead.lanes.arrays.reel import Reel
-from playhead.lanes.arrays.sealed import _MAGIC, _TAIL, VERSION
-from playhead.layout import Layout, ReelFiles
+from playhead.lanes.arrays.sealed import _MAGIC, _TAIL, VERSION, SealedFile
+from playhead.layout import WHOLE, Layout, ReelFiles
 
 
 def make(path: Path, *, close: bool = True, **config: Any) -> Path:
@@ -57,15 +57,18 @@ def first_pixel(path: Path, run: str, step: int) -> int:
         return int(store.resolve(f"h5://{run}/frames/{step}")[0, 0])
 
 
-def without_owner(path: Path) -> None:
-    """Make a sealed file say what an earlier version let it say."""
+def without_owner(path: Path, field: str | None = None) -> None:
+    """Make a sealed file say what an earlier version let it say: no owner, or one without a field."""
     data = path.read_bytes()
     _, length, _, _ = _TAIL.unpack(data[-_TAIL.size :])
     end = len(data) - _TAIL.size - length
     whole = codec.expand_all(data[end : end + length], 1 << 30)
     (size,) = struct.unpack_from("<I", whole)
     head = strictjson.decode(whole[4 : 4 + size])
-    del head[owner.FIELD]
+    if field is None:
+        del head[owner.FIELD]
+    else:
+        del head[owner.FIELD][field]
     text = strictjson.encode(head)
     frame = codec.compress(struct.pack("<I", len(text)) + text + whole[4 + size :], 3)
     path.write_bytes(data[:end] + frame + _TAIL.pack(_MAGIC, len(frame), crc32(frame), VERSION))
@@ -111,12 +114,76 @@ def test_parts_say_their_numbers(tmp_path: Path) -> None:
             Reel(files)
         assert {finding.path for finding in found_in(path, full=False)} >= {one}
         swap(one, other)
-    shutil.copy(files.part(0), files.file)  # where the view of all parts was
+
+
+@pytest.mark.parametrize("is_resumed", [False, True])
+def test_a_part_of_a_reel_is_not_taken_for_all_of_it(tmp_path: Path, is_resumed: bool) -> None:
+    path = make(tmp_path / "s", segment_bytes=1 << 20 if is_resumed else 4000)
+    if is_resumed:
+        go_on(path)
+    files = Layout(path).replay.reel("r1")
+    assert len(files.next_parts()) > 2
+    for number in range(len(files.next_parts()) - 1):
+        shutil.copy(files.part(number), files.file)
+        for read in (lambda: Reel(files), lambda: first_pixel(path, "r1", 59), lambda: go_on(path)):
+            with pytest.raises(Misplaced, match=r"whole 'True'.*found.*whole 'False'"):
+                read()
+        for full in (False, True):
+            assert [(one.path, one.severity) for one in found_in(path, full=full)] == [(files.file, "damage")]
+    assert [type(problem) for problem in opening.rebuild(path)] == [Misplaced]
+    repair(path)
+    assert first_pixel(path, "r1", 59) == 159
+    opening.rebuild(path)
+    assert not found_in(path, full=True)
+
+
+def test_a_part_that_was_moved_to_where_the_view_was_is_left_to_a_person(tmp_path: Path) -> None:
+    path = make(tmp_path / "s")
+    go_on(path)
+    files = Layout(path).replay.reel("r1")
+    files.part(1).rename(files.file)
+    [deed] = [deed for deed in repair(path) if deed.path == files.file]
+    assert deed.left
+    assert files.file.exists()
+
+
+def go_on(path: Path) -> None:
+    """Add twenty steps to the reel of the first run, which become a part of their own."""
+    with playhead.open(path) as store, store.run("p", "r", run_id="r1", resume=True, environment=False) as run:
+        reel = run.new_reel()
+        for step in range(60, 80):
+            reel.step({"frames": np.full((16, 16), 100 + step, np.uint16)}, 1.0, step == 79, False)
+
+
+def test_all_of_a_reel_is_not_taken_for_its_first_part(tmp_path: Path) -> None:
+    path = make(tmp_path / "s")
+    files = Layout(path).replay.reel("r1")
+    whole = shutil.copy(files.file, tmp_path / "whole")
+    go_on(path)
+    shutil.copy(whole, files.part(0))
+    with pytest.raises(Misplaced, match=r"whole 'False'.*found.*whole 'True'"):
+        Reel(files)
+
+
+@pytest.mark.parametrize("field", [None, WHOLE])
+def test_a_reel_of_an_earlier_version_is_read_and_goes_on(tmp_path: Path, field: str | None) -> None:
+    path = make(tmp_path / "s")
+    files = Layout(path).replay.reel("r1")
+    without_owner(files.file, field)
+    next(path.glob("*/*/runs/r1/checksums.json")).unlink()
+    assert first_pixel(path, "r1", 3) == 103
+    go_on(path)
+    assert [first_pixel(path, "r1", step) for step in (3, 59, 60, 79)] == [103, 159, 160, 179]
+    for part in files.next_parts()[:-1]:
+        if SealedFile(part).head.get(owner.FIELD, {}).get(WHOLE) is not None and field is not None:
+            without_owner(part, field)
+    sealing.write_view(files, 2)  # as an earlier version left it
+    assert first_pixel(path, "r1", 79) == 179
+    shutil.copy(files.part(0), files.file)
     found = found_in(path, full=False)
     assert any(finding.path == files.file and "view of" in finding.expected for finding in found)
     repair(path)
-    assert first_pixel(path, "r1", 59) == 159
-    assert not found_in(path, full=True)
+    assert first_pixel(path, "r1", 79) == 179
 
 
 def test_a_journal_of_another_reel_is_not_read_nor_sealed(tmp_path: Path) -> None:

@@ -118,8 +118,9 @@ def _write_anew(source: Path, target: Path, level: int, files: ReelFiles) -> Non
                 _copy_chunks(old, writer, path, stored, level, given[path].compression_opts)
             _copy_rest(given, writer.file, {*old.datasets})
             if given.attrs.get(older.RUN_ID) == files.id:  # an earlier version did not say it in the head
-                number = 0 if source == files.file else int(source.stem)
-                old.head.setdefault(owner.FIELD, files.owner(number))
+                is_whole = source == files.file
+                said = files.owner(0 if is_whole else int(source.stem), whole=is_whole)
+                old.head.setdefault(owner.FIELD, said)
         head = {name: value for name, value in old.head.items() if name != "rest"}
         writer.finish(head | {LEVEL: level})
     except BaseException:

@@ -14,7 +14,7 @@ import hashlib
 import io
 import os
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ from playhead.errors import Damaged, StoreTooNew
 from playhead.lanes.arrays import codec
 from playhead.lanes.arrays.head import check_described
 from playhead.lanes.arrays.pieces import Gone, Piece
-from playhead.layout import ReelFiles
+from playhead.layout import WHOLE, ReelFiles
 
 VERSION = 1
 OURS = "playhead"  # the root attribute of our files, which are never read without their list of chunks
@@ -248,10 +248,8 @@ class SealedWriter:
         end = self._draft.seek(0, os.SEEK_END)
         rest = _crc_of_rest(self._read_back, tables.values(), end)
         text = strictjson.encode(head | {"datasets": described, "rest": rest})
-        whole = struct.pack("<I", len(text)) + text + b"".join(table.tobytes() for table in tables.values())
-        frame = codec.compress(whole, 3)
         self._draft.seek(0, os.SEEK_END)
-        self._draft.write(frame + _TAIL.pack(_MAGIC, len(frame), crc32(frame), VERSION))
+        self._draft.write(_framed(text, b"".join(table.tobytes() for table in tables.values())))
         self._draft.commit(named=False)
 
     def _read_back(self, offset: int, size: int) -> bytes:
@@ -266,6 +264,12 @@ class SealedWriter:
     def _close(self) -> None:
         if self.file:
             self.file.close()
+
+
+def _framed(text: bytes, tables: bytes) -> bytes:
+    """Make what lies behind HDF5: what the file says of itself, and its chunks."""
+    frame = codec.compress(struct.pack("<I", len(text)) + text + tables, 3)
+    return frame + _TAIL.pack(_MAGIC, len(frame), crc32(frame), VERSION)
 
 
 def _row_bytes(stored: Stored) -> int:
@@ -340,6 +344,14 @@ class SealedFile:
             os.close(fd)
 
     def _load(self, fd: int) -> tuple[dict[str, Any], dict[str, Stored]]:
+        frame = self._frame(fd)
+        try:
+            return _unpacked(codec.expand_all(frame, _MOST_HEAD))
+        except (codec.Malformed, struct.error, KeyError, TypeError, ValueError) as error:
+            raise Damaged(self.path, "a list of chunks at its end", str(error)) from error
+
+    def _frame(self, fd: int) -> bytes:
+        """Read what the file says of itself, compressed, and see that it is what was written."""
         size = os.fstat(fd).st_size
         tail = os.pread(fd, _TAIL.size, max(0, size - _TAIL.size))
         if len(tail) < _TAIL.size or tail[:8] != _MAGIC:
@@ -352,10 +364,30 @@ class SealedFile:
             raise StoreTooNew(f"{self.path} has format {version}; this Playhead knows {VERSION}. Install a later one")
         self.crc = crc
         self._end = size - _TAIL.size - length
+        return frame
+
+    def copy(self, target: Path, changes: Mapping[str, Any]) -> None:
+        """Put a copy in its place, on the medium, that says other things of itself; the caller syncs the folder.
+
+        Args:
+            target: Where it will be.
+            changes: What it says otherwise.
+
+        Raises:
+            Damaged: What the file says of itself is not what was written.
+        """
+        draft = disk.Draft(target)
         try:
-            return _unpacked(codec.expand_all(frame, _MOST_HEAD))
-        except (codec.Malformed, struct.error, KeyError, TypeError, ValueError) as error:
-            raise Damaged(self.path, "a list of chunks at its end", str(error)) from error
+            with self._opened() as fd:
+                whole = codec.expand_all(self._frame(fd), _MOST_HEAD)
+                for offset in range(0, self._end, _BLOCK):
+                    draft.write(os.pread(fd, min(_BLOCK, self._end - offset), offset))
+            end = 4 + struct.unpack_from("<I", whole)[0]
+            draft.write(_framed(strictjson.encode(strictjson.decode(whole[4:end]) | changes), whole[end:]))
+            draft.commit(named=False)
+        except BaseException:
+            draft.discard()
+            raise
 
     def digest(self) -> str:
         """Return the SHA-256 of what the file says of itself, which has the checksum of every byte."""
@@ -437,11 +469,16 @@ def opened(files: ReelFiles, number: int | None = None) -> SealedFile:
 
     Raises:
         FileNotFoundError: It is not there.
-        Damaged: As `SealedFile`; `Misplaced` if it is a file of another reel, or another part of this one.
+        Damaged: As `SealedFile`; `Misplaced` if it is a file of another reel, another part of this one, or a part
+            where all of it should be.
     """
     file = SealedFile(files.file if number is None else files.part(number))
-    whole = None if "parts" in file.head else 0
-    owner.check(file.path, file.head.get(owner.FIELD), files.owner(whole if number is None else number))
+    said = file.head.get(owner.FIELD)
+    is_view = number is None and "parts" in file.head
+    due = files.owner() if is_view else files.owner(number or 0, whole=number is None)
+    if isinstance(said, dict) and WHOLE not in said:  # a file of an earlier version
+        due.pop(WHOLE, None)
+    owner.check(file.path, said, due)
     return file
 
 

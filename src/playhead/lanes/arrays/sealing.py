@@ -23,7 +23,7 @@ from playhead.lanes.arrays.live import Following, LivePart
 from playhead.lanes.arrays.parts import Part, SealedPart
 from playhead.lanes.arrays.pieces import fill
 from playhead.lanes.arrays.reel import Reel
-from playhead.lanes.arrays.sealed import OURS, SealedWriter, opened
+from playhead.lanes.arrays.sealed import OURS, SealedFile, SealedWriter, opened
 from playhead.lanes.arrays.spans import find_spans
 from playhead.layout import ReelFiles
 
@@ -43,7 +43,7 @@ def make_empty(files: ReelFiles) -> None:
         _describe(writer, files.id, 0, 0)
         nothing = dict.fromkeys(AXES, 0)
         head = _head(nothing, nothing, [], list(GROUPS), [], {}, [], 0)
-        writer.finish(head | {owner.FIELD: files.owner(0)})
+        writer.finish(head | {owner.FIELD: files.owner(0, whole=True)})
     except BaseException:
         writer.discard()
         raise
@@ -116,7 +116,7 @@ def _write_parts(
     if due and not is_one:
         disk.make_folders(files.parts)
         if sealed and sealed[0].path == files.file:  # the one file so far becomes the first of several
-            disk.link(files.file, files.part(0))
+            _make_first_part(files)
     written: list[LivePart] = []
     for part in due:
         number = len(sealed) + len(written)
@@ -132,6 +132,18 @@ def _write_parts(
         disk.sync_folder(files.folder)
     done += written
     return problems
+
+
+def _make_first_part(files: ReelFiles) -> None:
+    """Let what is the whole reel so far also be its first part, as a file that says so.
+
+    Under the name of the view it would otherwise be taken for all of the reel.
+    """
+    file = SealedFile(files.file)
+    if owner.FIELD in file.head:
+        file.copy(files.part(0), {owner.FIELD: files.owner(0)})
+    else:  # an earlier version's, of which nobody has checked whose it is
+        disk.link(files.file, files.part(0))
 
 
 def write_part(target: Path, files: ReelFiles, number: int, part: LivePart) -> None:
@@ -151,7 +163,8 @@ def write_part(target: Path, files: ReelFiles, number: int, part: LivePart) -> N
         always = int(np.bitwise_and.reduce(steps["has"])) if len(steps) else 0
         kinds = list(part.kinds.values())
         head = _head(part.bases, part.lengths, kinds, part.groups, part.agents, part.facts, part.notes, always)
-        writer.finish(head | {"infos": infos, owner.FIELD: files.owner(number)})
+        said = files.owner(number, whole=target == files.file)
+        writer.finish(head | {"infos": infos, owner.FIELD: said})
     except BaseException:
         writer.discard()
         raise
