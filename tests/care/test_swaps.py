@@ -10,7 +10,8 @@ import re
 import shutil
 import subprocess
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,8 @@ from playhead.care.repairing import Repair
 from playhead.errors import PlayheadError
 from playhead.layout import Layout
 from tests.care import twins
+
+Pair = tuple[Path, Path]
 
 RUN, MADE, USER, GONE, DIED = (f"project/{name}1/runs/{name}1" for name in ("run", "made", "user", "gone", "died"))
 EPISODE, MODEL = "episodes/data1/000000000000/000000000000", "artifacts/model/model1"
@@ -54,6 +57,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "view": ("replay/run1.1.h5",),
     "parts": ("replay/run1.1",),
     "part": ("replay/run1.1/0000.h5",),
+    "part and view": ("replay/run1.1/0000.h5", "replay/run1.1.h5"),
     "part of a reel": ("replay/run1.1/0000.h5", "replay/run1.1/0001.h5"),
     "journal": ("replay/died1.journal",),
     "segment": ("replay/died1.journal/000000.seg",),
@@ -74,6 +78,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     "text": (f"{NEXT}/said.parquet",),
     "text of an episode": (f"{NEXT}/said.parquet", f"{NEXT}/told.parquet"),
     "video": (f"{EPISODE}/camera.mp4",),
+    "video and its frames": (f"{EPISODE}/camera.mp4",),
+    "video and its frames of a dataset": (f"{EPISODE}/camera.mp4", f"{NEXT}/camera.mp4"),
     "frames": (f"{NEXT}/camera.frames.parquet",),
     "frames of an episode": (f"{NEXT}/camera.frames.parquet", f"{NEXT}/wrist.frames.parquet"),
     "tape": (f"{CUT}/.recording",),
@@ -98,11 +104,15 @@ KINDS: dict[str, tuple[str, ...]] = {
     "deleted version": (f"{MODEL}/v1/.deleted", f"{MODEL[:-1]}2/v1/.deleted"),
 }
 
+# Of these kinds, the files of this name beside the two change places, too.
+BESIDE = dict.fromkeys(("video and its frames", "video and its frames of a dataset"), "camera.frames.parquet")
 
-def pair_of(path: Path, kind: str) -> tuple[Path, Path]:
-    """Find the two files of a kind."""
+
+def pairs_of(path: Path, kind: str) -> list[Pair]:
+    """Find the two files of a kind, and those that go with them."""
     one, other, *_ = [*KINDS[kind], re.sub(r"(?<=[a-uw-z])1", "2", KINDS[kind][0])]
-    return next(path.glob(one)), next(path.glob(other))
+    pair = next(path.glob(one)), next(path.glob(other))
+    return [pair] if kind not in BESIDE else [pair, (pair[0].with_name(BESIDE[kind]), pair[1].with_name(BESIDE[kind]))]
 
 
 def swap(one: Path, other: Path, _aside: Path) -> None:
@@ -127,7 +137,6 @@ def put_back(one: Path, other: Path, aside: Path) -> None:
 
 CAMPAIGN = os.environ.get("PLAYHEAD_CAMPAIGN") == "1"
 Deed = Callable[[Path, Path, Path], None]
-Pair = tuple[Path, Path]
 Way = Callable[[Sequence[str], Deed], dict[str, str]]
 
 
@@ -160,41 +169,42 @@ class Trial:
         """Try it in the store itself, with its catalogue; nothing that is done there writes."""
         done: list[tuple[Path, Path, Path]] = []
         try:
-            for number, kind in enumerate(kinds):
-                done.append((*pair_of(self.store, kind), self._work / f"aside{number}"))
+            pairs = {kind: pairs_of(self.store, kind) for kind in kinds}
+            for pair in chain.from_iterable(pairs.values()):
+                done.append((*pair, self._work / f"aside{len(done)}"))
                 deed(*done[-1])
-            return self._silent(self.store, kinds, done)
+            return self._silent(self.store, pairs)
         finally:
             for one, other, aside in reversed(done):
                 put_back(one, other, aside)
 
     def _rebuilt(self, kinds: Sequence[str], deed: Deed) -> dict[str, str]:
         """Try it in a copy, and rebuild that."""
-        copy, done = self._in_a_copy(kinds, deed)
+        copy, pairs = self._in_a_copy(kinds, deed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             playhead.rebuild(copy)
-        return self._silent(copy, kinds, done)
+        return self._silent(copy, pairs)
 
     def _repaired(self, kinds: Sequence[str], deed: Deed) -> dict[str, str]:
         """Try it in a copy, and repair that; what was moved aside is missing, and not wrong."""
-        copy, done = self._in_a_copy(kinds, deed)
+        copy, pairs = self._in_a_copy(kinds, deed)
         deeds = list(Repair(Layout(copy)).mend(verify(copy, full=True)))
         moved = any("moved to" in one.done for one in deeds)
-        return {} if moved and len(kinds) == 1 else self._silent(copy, kinds, done)
+        return {} if moved and len(kinds) == 1 else self._silent(copy, pairs)
 
-    def _in_a_copy(self, kinds: Sequence[str], deed: Deed) -> tuple[Path, list[tuple[Path, Path, Path]]]:
+    def _in_a_copy(self, kinds: Sequence[str], deed: Deed) -> tuple[Path, dict[str, list[Pair]]]:
         copy, aside = self._work / "copy", self._work / "gone"
         for leftover in (copy, aside):
             shutil.rmtree(leftover, ignore_errors=True)
         subprocess.run(["cp", "-a", self.store, copy], check=True)
         aside.mkdir()
-        done = [(*pair_of(copy, kind), aside / str(number)) for number, kind in enumerate(kinds)]
-        for each in done:
-            deed(*each)
-        return copy, done
+        pairs = {kind: pairs_of(copy, kind) for kind in kinds}
+        for number, pair in enumerate(chain.from_iterable(pairs.values())):
+            deed(*pair, aside / str(number))
+        return copy, pairs
 
-    def _silent(self, path: Path, kinds: Sequence[str], done: Sequence[tuple[Path, Path, Path]]) -> dict[str, str]:
+    def _silent(self, path: Path, pairs: Mapping[str, Sequence[Pair]]) -> dict[str, str]:
         """Say of each kind that no check reports what is read wrong, or refused without the name of a file."""
         found = twins.values_of(path)
         wrong = {what: found.get(what) for what in self._before | found if found.get(what) != self._before.get(what)}
@@ -204,8 +214,8 @@ class Trial:
         told = [finding for finding in verify(path, full=True) if _spelled(path, finding) not in self._known]
         return {
             kind: f"{kind} in {path.name}: {sorted(wrong.keys() - named)}, told: {[*map(str, told)]}"
-            for kind, (one, other, _) in zip(kinds, done, strict=True)
-            if not any(_is_about(finding, (one, other)) for finding in told)
+            for kind, changed in pairs.items()
+            if not any(_is_about(finding, pair) for finding in told for pair in changed)
         }
 
 
@@ -308,7 +318,7 @@ def test_the_store_has_two_of_every_file(trial: Trial) -> None:
     swapped = {
         _shape(path.relative_to(store))
         for kind in KINDS
-        for one in pair_of(store, kind)[:1]
+        for one in pairs_of(store, kind)[0][:1]
         for path in ([one] if one.is_file() else [path for path in one.rglob("*") if path.is_file()])
     }
     assert {
