@@ -139,6 +139,45 @@ def test_columns_in_another_order_and_quotes_make_no_other_table() -> None:
         assert made.normal(one) != made.normal(other)
 
 
+@pytest.mark.parametrize(
+    ("bare", "quoted"),
+    [
+        ("CREATE VIEW v AS SELECT x IS NULL", 'CREATE VIEW v AS SELECT x IS "NULL"'),
+        ("CREATE VIEW v AS SELECT json(true)", 'CREATE VIEW v AS SELECT json("true")'),
+        ("CREATE TABLE t (step INTEGER NOT NULL)", 'CREATE TABLE t (step INTEGER "NOT" "NULL")'),
+        ("CREATE TABLE t (a INTEGER PRIMARY KEY)", 'CREATE TABLE t (a "INTEGER" PRIMARY KEY)'),
+        ("CREATE VIEW v AS SELECT 'a'", "CREATE VIEW v AS SELECT a"),
+        ("CREATE VIEW v AS SELECT k", "CREATE VIEW v AS SELECT \N{KELVIN SIGN}"),
+    ],
+)
+def test_quotes_of_a_keyword_make_another_statement(bare: str, quoted: str) -> None:
+    assert made.normal(bare) != made.normal(quoted)
+    assert made.normal(bare) == made.normal(bare.lower())
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "old", "new"),
+    [
+        ("view", "metrics", "SELECT runs.id", 'SELECT runs.id IS "NULL", runs.id'),
+        ("view", "steps", "s.shape IS NULL", 's.shape IS "NULL"'),
+        ("table", "points", "step INTEGER NOT NULL", 'step INTEGER "NOT" "NULL"'),
+        ("table", "runs", "id TEXT NOT NULL", 'id TEXT "NOT" "NULL"'),
+    ],
+)
+def test_a_keyword_in_quotes_is_found(path: Path, kind: str, name: str, old: str, new: str) -> None:
+    with contextlib.closing(sqlite3.connect(path / "playhead.db")) as connection:
+        connection.execute("PRAGMA writable_schema=ON")
+        connection.execute("UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = ?", (old, new, name))
+        assert connection.execute("SELECT changes()").fetchone() == (1,)
+        connection.commit()
+    for mode in ("a", "r"):
+        with pytest.raises(Damaged, match=f"the {kind} {name}, which was made in another way"):
+            playhead.open(path, mode=mode)
+    assert any(f"the {kind} {name}" in str(finding) for finding in verify(path))
+    playhead.rebuild(path)
+    assert list(verify(path, full=True)) == []
+
+
 def test_a_shell_that_completes_a_word_does_not_wait_for_it(path: Path) -> None:
     plant(path, PLANTED["the view runs"])
     with at_most(20):

@@ -28,6 +28,19 @@ _AUTOMATIC = "sqlite_autoindex_"  # SQLite makes it for a key; it has no SQL
 _TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\w+|[^\s\w]""")
 _PLAIN_INDEX = re.compile(r"create index \S+ on (\w+) \( \w+(?: asc| desc)?(?: , \w+(?: asc| desc)?)* \)")
 
+# The keywords of SQLite, and the names that mean something by themselves: truth values, types and row numbers.
+_KEYWORDS = """
+    abort action add after all alter always analyze and as asc attach autoincrement before begin between by cascade case
+    cast check collate column commit conflict constraint create cross current current_date current_time
+    current_timestamp database default deferrable deferred delete desc detach distinct do drop each else end escape
+    except exclude exclusive exists explain fail filter first following for foreign from full generated glob group
+    groups having if ignore immediate in index indexed initially inner insert instead intersect into is isnull join key
+    last left like limit match materialized natural no not nothing notnull null nulls of offset on or order others outer
+    over partition plan pragma preceding primary query raise range recursive references regexp reindex release rename
+    replace restrict returning right rollback row rows savepoint select set table temp temporary then ties to
+    transaction trigger unbounded union unique update using vacuum values view virtual when where window with within
+    without true false integer real text blob boolean numeric any strict rowid oid _rowid_"""
+
 # How earlier versions made what a migration replaces. A store of theirs is opened, and brought up to date.
 EARLIER = {
     ("view", "steps"): """
@@ -184,7 +197,20 @@ def _tokens(sql: str) -> list[str]:
 
 
 def _token(text: str) -> str:
-    if text[0] == "'":
+    """Return a word without its case and, if it names the same with and without them, without its quotes.
+
+    A keyword in quotes is a name or a text: `IS "NULL"` compares with a text, and `INTEGER "NOT" "NULL"` is a type.
+    """
+    if text[0] == "'" or not text.isascii():  # SQLite knows the case of ASCII alone
         return text
-    plain = text[1:-1] if text[0] == '"' and text[1:-1].isidentifier() else text
-    return plain.lower()
+    if text[0] != '"' or not text[1:-1].isidentifier():
+        return text.lower()
+    plain = text[1:-1].lower()
+    return f'"{plain}"' if plain in _words() else plain
+
+
+@cache
+def _words() -> frozenset[str]:
+    """Return what means something else in quotes than without; no names of columns, which SQLAlchemy quotes."""
+    columns = {column.name for table in schema.metadata.tables.values() for column in table.columns}
+    return frozenset(_KEYWORDS.split()) - columns
