@@ -21,6 +21,8 @@ from playhead.catalog import glance, made
 from playhead.catalog.database import Database, driver_rows
 from playhead.errors import BadQuery, Damaged, StoreTooNew
 from playhead.layout import Layout
+from playhead.table import Table
+from playhead.table.building import append
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT"
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -203,13 +205,63 @@ def test_ctrl_c_ends_a_query_of_our_own(path: Path) -> None:
     database.close()
 
 
-def test_a_view_or_trigger_in_the_database_of_a_table_is_refused(tmp_path: Path) -> None:
+PLANTED_IN_A_TABLE = {
+    "the view runs": f"ALTER TABLE runs RENAME TO r; CREATE VIEW runs AS {ENDLESS} i AS id FROM n",
+    "the view v": "CREATE VIEW v AS SELECT 1",
+    "the trigger t on runs": "CREATE TRIGGER t AFTER INSERT ON runs BEGIN UPDATE runs SET num_steps = 0; END",
+    "the index once on runs": "CREATE UNIQUE INDEX once ON runs (first_step_idx)",
+    "the index slow on runs": "CREATE INDEX slow ON runs (printf('%9999d', id))",
+    "the index idx_runs_len on runs": "DROP INDEX idx_runs_len; CREATE INDEX idx_runs_len ON runs (num_steps) WHERE id",
+    "the table f": "CREATE VIRTUAL TABLE f USING fts5(x)",
+    "the table playhead_blocks": "ALTER TABLE playhead_blocks ADD COLUMN more",
+    "the table runs": "ALTER TABLE runs ADD COLUMN more TEXT CHECK (more > 0)",
+}
+
+
+@pytest.mark.parametrize("name", PLANTED_IN_A_TABLE)
+def test_what_is_planted_in_the_database_of_a_table_is_refused_before_anything_is_written(
+    tmp_path: Path, name: str
+) -> None:
     rows = np.zeros(10, [("step_index", "u4"), ("x", "f4")])
     with playhead.open(tmp_path / "store") as store:
-        table = store.tables.build("t", rows)
-        assert len(table) == 10
-    file = tmp_path / "store" / "tables" / "t" / "metadata.db"
+        assert len(store.tables.build("t", rows)) == 10
+        held = store.tables["t"]
+    folder = tmp_path / "store" / "tables" / "t"
+    plant_in(folder / "metadata.db", PLANTED_IN_A_TABLE[name])
+    before = (folder / "steps.npy").read_bytes()
+    with playhead.open(tmp_path / "store") as store, at_most(20):
+        with pytest.raises(Damaged, match=rf"metadata\.db is damaged: .*found {name}[ .].*Build the table again"):
+            store.tables["t"]
+        for add in (lambda: held.append(rows), lambda: append(folder, rows)):
+            with pytest.raises(Damaged, match=name):
+                add()
+    assert (folder / "steps.npy").read_bytes() == before
+    for full in (False, True):
+        assert any(f"found {name}" in str(one) or name in one.found for one in verify(tmp_path / "store", full=full))
+
+
+def plant_in(file: Path, sql: str) -> None:
     with contextlib.closing(sqlite3.connect(file)) as connection:
-        connection.executescript(f"ALTER TABLE runs RENAME TO r; CREATE VIEW runs AS {ENDLESS} i AS id FROM n")
-    with playhead.open(tmp_path / "store") as store, at_most(20), pytest.raises(Damaged, match="the view runs"):
-        store.tables["t"]
+        connection.executescript(sql)
+
+
+def test_statistics_and_an_index_of_the_users_own_are_no_harm_in_a_table(tmp_path: Path) -> None:
+    with playhead.open(tmp_path / "store") as store:
+        store.tables.build("t", np.zeros(10, [("step_index", "u4"), ("x", "f4")]))
+        plant_in(tmp_path / "store/tables/t/metadata.db", "CREATE INDEX mine ON runs (num_steps, id DESC); ANALYZE")
+        assert len(store.tables["t"]) == 10
+    assert [one for one in verify(tmp_path / "store", full=True) if not one.is_harmless] == []
+
+
+def test_what_another_program_has_beside_the_runs_of_its_table_is_no_harm(tmp_path: Path) -> None:
+    np.save(tmp_path / "steps.npy", np.zeros(10, [("run_id", "u4"), ("board", "u8")]))
+    plant_in(
+        tmp_path / "metadata.db",
+        "CREATE TABLE runs (id INTEGER PRIMARY KEY, seed BIGINT UNIQUE, num_steps INTEGER DEFAULT 0 CHECK (id >= 0));"
+        "CREATE TABLE session (meta_key TEXT PRIMARY KEY, meta_value TEXT); CREATE VIEW best AS SELECT * FROM runs;"
+        "CREATE INDEX idx_runs_score ON runs (seed) WHERE seed > 3; INSERT INTO runs VALUES (0, 5, 10)",
+    )
+    assert len(Table.open(tmp_path)) == 10
+    plant_in(tmp_path / "metadata.db", PLANTED_IN_A_TABLE["the view runs"])
+    with pytest.raises(Damaged, match="the view runs"):
+        Table.open(tmp_path)

@@ -20,7 +20,7 @@ from playhead.catalog import schema
 
 LISTED = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 DIGEST = "ebfc198c5e7f31efe7f48f5190bf42b7"  # of what is in a new catalogue; a test compares it
-_STATISTICS = {
+STATISTICS = {
     ("table", "sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"),
     ("table", "sqlite_stat4", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"),
 }
@@ -89,14 +89,14 @@ class Made(NamedTuple):
 
 def digest(listed: Sequence[Row]) -> str:
     """Return a digest of what a database consists of, in which statistics and automatic indexes do not count."""
-    parts = sorted(row for row in listed if row[3] is not None and (row[0], row[1], row[3]) not in _STATISTICS)
+    parts = sorted(row for row in listed if row[3] is not None and (row[0], row[1], row[3]) not in STATISTICS)
     text = "\0".join("\0".join(map(str, row)) for row in parts)
     return hashlib.blake2b(text.encode(errors="surrogateescape"), digest_size=16).hexdigest()
 
 
 def has_migrations(listed: Sequence[Row]) -> bool:
     """Return whether the table that says which version made the catalogue is one of ours, so that it can be read."""
-    return any(is_known(_of(row)) for row in listed if row[:2] == ("table", schema.migrations.name))
+    return any(is_known(of_row(row)) for row in listed if row[:2] == ("table", schema.migrations.name))
 
 
 def strange(listed: Sequence[Row], *, earlier: bool = False) -> Iterator[str]:
@@ -108,7 +108,7 @@ def strange(listed: Sequence[Row], *, earlier: bool = False) -> Iterator[str]:
     """
     if digest(listed) == DIGEST:
         return
-    for made in sorted(map(_of, listed), key=_rank):
+    for made in sorted(map(of_row, listed), key=rank):
         if is_known(made, earlier=earlier) or is_plain_index(made):
             continue
         is_name_known = any(made.name.lower() == name for _, name in known())
@@ -117,17 +117,18 @@ def strange(listed: Sequence[Row], *, earlier: bool = False) -> Iterator[str]:
 
 def added_indexes(listed: Sequence[Row]) -> list[str]:
     """Return the indexes that Playhead did not make, each in words."""
-    every = [made for made in map(_of, listed) if made.type == "index"] if digest(listed) != DIGEST else []
+    every = [made for made in map(of_row, listed) if made.type == "index"] if digest(listed) != DIGEST else []
     return [str(made) for made in every if not is_known(made)]
 
 
-def _rank(made: Made) -> int:
+def rank(made: Made) -> int:
     """Return what comes first in a message: a trigger or a view explains more than a table that was renamed for it."""
     kinds = ("trigger", "view", "table", "index")
     return kinds.index(made.type) if made.type in kinds else len(kinds)
 
 
-def _of(row: Row) -> Made:
+def of_row(row: Row) -> Made:
+    """Return one row of what SQLite lists as a tuple with names."""
     kind, name, table, sql = row  # of any type, in a file that somebody wrote by hand
     return Made(str(kind), str(name), str(table), None if sql is None else str(sql))
 
@@ -135,8 +136,8 @@ def _of(row: Row) -> Made:
 def is_known(made: Made, *, earlier: bool = False) -> bool:
     """Return whether Playhead makes this, and makes it so."""
     if made.sql is None:
-        return made.type == "index" and made.name.startswith(_AUTOMATIC)
-    if (made.type, made.name, made.sql) in _STATISTICS:
+        return is_of_key(made)
+    if (made.type, made.name, made.sql) in STATISTICS:
         return True
     key = (made.type, made.name)
     table, form = known().get(key, ("", ()))
@@ -145,15 +146,25 @@ def is_known(made: Made, *, earlier: bool = False) -> bool:
     return made.table == table and normal(made.sql) == form
 
 
-def is_plain_index(made: Made) -> bool:
-    """Return whether this is an index over columns of one of our tables, which makes queries quicker or slower only.
+def is_of_key(made: Made) -> bool:
+    """Return whether this is an index that SQLite made for a key."""
+    return made.type == "index" and made.sql is None and made.name.startswith(_AUTOMATIC)
 
-    An index that is unique, partial or over an expression is none: it decides what can be written.
+
+def is_plain_index(made: Made) -> bool:
+    """Return whether this is an index over columns of one of our tables, which makes queries quicker or slower only."""
+    return ("table", indexed_table(made)) in known()
+
+
+def indexed_table(made: Made) -> str:
+    """Return the table whose columns an index is over; nothing if this is not such an index.
+
+    An index that is unique, partial or over an expression is not: it decides what can be written.
     """
     if made.type != "index" or made.sql is None:
-        return False
+        return ""
     found = _PLAIN_INDEX.fullmatch(" ".join(_tokens(made.sql)))
-    return found is not None and found[1] == made.table.lower() and ("table", found[1]) in known()
+    return found[1] if found is not None and found[1] == made.table.lower() else ""
 
 
 @cache

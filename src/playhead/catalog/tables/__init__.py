@@ -4,7 +4,7 @@ The commit of this database is the one moment at which rows are added: what lies
 there yet. Anyone reads `runs` with SQLite alone; `playhead_table`, `playhead_files` and `playhead_blocks` are ours.
 
 Rooms: `index` (the last commit and the next), `state` (what a commit says), `checksums` (of that, and of the runs),
-`runs` (which there are), `columns` (the tables and their columns), `file` (connections).
+`runs` (which there are), `columns` (the tables and their columns), `made` (what else is there), `file` (connections).
 """
 
 from playhead.catalog.tables.columns import EPISODE, GAME, LATER, ORIGINAL, PLACE

@@ -21,12 +21,13 @@ PLACE = {
     "num_steps": "INTEGER NOT NULL",
 }
 COUNTS = ("num_steps", "steps", "num_moves")  # what other programs call it
-_OURS = (
+OURS = (
     "CREATE TABLE playhead_table (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE playhead_files (number INTEGER PRIMARY KEY, name TEXT NOT NULL, rows INTEGER NOT NULL)",
     "CREATE TABLE playhead_blocks "
     "(file INTEGER, number INTEGER, xxh3 INTEGER NOT NULL, PRIMARY KEY (file, number)) WITHOUT ROWID",
 )
+INDEXES = ("CREATE INDEX idx_runs_len ON runs (num_steps)", "CREATE INDEX idx_runs_score ON runs (max_score)")
 ORIGINALS = (
     "CREATE TABLE IF NOT EXISTS playhead_originals (id INTEGER PRIMARY KEY, xxh3 TEXT NOT NULL, data BLOB NOT NULL)"
 )
@@ -39,8 +40,8 @@ def schema(columns: Mapping[str, str]) -> list[str]:
         columns: What is known of a run, besides its id and its rows, with the type that SQLite gives it.
     """
     declared = ", ".join(f"{quoted(name)} {kind}" for name, kind in (PLACE | dict(columns)).items())
-    made = [f"CREATE TABLE runs ({declared})", *_OURS, "CREATE INDEX idx_runs_len ON runs (num_steps)"]
-    return made + ["CREATE INDEX idx_runs_score ON runs (max_score)"] * ("max_score" in columns)
+    made = [f"CREATE TABLE runs ({declared})", *OURS, INDEXES[0]]
+    return made + [INDEXES[1]] * ("max_score" in columns)
 
 
 def quoted(name: str) -> str:

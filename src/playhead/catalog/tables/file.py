@@ -11,14 +11,14 @@ from urllib.parse import quote
 
 from playhead import disk
 from playhead.catalog.files import files_of
+from playhead.catalog.made import LISTED
 from playhead.catalog.meaning import meaning
+from playhead.catalog.tables import made
+from playhead.catalog.tables.state import check_version
 from playhead.errors import Closed, Damaged, NotFound, WrongType
 
 _BUSY_SECONDS = 60
 _GUARDS = ("trusted_schema=OFF", "cell_size_check=ON")
-_PLANTED = """
-    SELECT type, name FROM sqlite_master
-    WHERE type = 'trigger' OR type = 'view' AND (lower(name) = 'runs' OR lower(name) LIKE 'playhead_%')"""
 
 
 class TableFile:
@@ -55,22 +55,26 @@ class TableFile:
                 f"file:{quote(os.fsencode(self.path))}?{query}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
             )
             with contextlib.closing(connection):
-                self._guard(connection, mode)
+                self._guard(connection)
                 yield connection
         except (sqlite3.Error, OverflowError, UnicodeError) as error:
             raise self.meaning(error) from error
 
-    def _guard(self, connection: sqlite3.Connection, mode: str) -> None:
+    def _guard(self, connection: sqlite3.Connection) -> None:
         """Trust nothing that the file says of itself: it may come from a stranger.
 
         Raises:
-            Damaged: It has a view in place of a table, or a trigger, and rows are about to be written.
+            Damaged: If it has triggers, views, tables or indexes that Playhead does not make.
+            StoreTooNew: If a later version made it.
         """
         for guard in _GUARDS:
             connection.execute(f"PRAGMA {guard}")
-        for kind, name in connection.execute(_PLANTED):
-            if kind == "view" or mode != "ro":
-                raise self.damaged(f"the {kind} {name}")
+        listed = tuple(connection.execute(LISTED).fetchall())
+        found = made.strange(listed)
+        if found is not None:
+            if made.has_state(listed):
+                check_version(self.path, dict(connection.execute("SELECT key, value FROM playhead_table")))
+            raise self.damaged(found)
 
     @property
     def has_log(self) -> bool:

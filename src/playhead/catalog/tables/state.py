@@ -64,6 +64,20 @@ class State:
         return strictjson.encode({"version": VERSION, **said}).decode()
 
 
+def check_version(path: Path, known: Mapping[str, Any]) -> None:
+    """Check that no later version wrote a database, if it says which one did.
+
+    Raises:
+        StoreTooNew: If one did.
+    """
+    try:
+        version = strictjson.decode(known["state"])["version"]
+    except (KeyError, TypeError, ValueError):
+        return
+    if isinstance(version, int) and version > VERSION:
+        raise StoreTooNew(f"{path} is a table of version {version}; this Playhead knows {VERSION}. Update it")
+
+
 def understood(path: Path, known: Mapping[str, Any], parts: Sequence[tuple[Any, Any, Any]]) -> State:
     """Make a state of what a database says, which may be anything.
 
@@ -76,11 +90,11 @@ def understood(path: Path, known: Mapping[str, Any], parts: Sequence[tuple[Any, 
         ValueError: It cannot be read, or cannot be true.
         StoreTooNew: A later version wrote it.
     """
+    check_version(path, known)
     try:
         said = strictjson.decode(known["state"])
-        version = said.pop("version")
-        if version > VERSION:
-            raise StoreTooNew(f"{path} is a table of version {version}; this Playhead knows {VERSION}. Update it")
+        if type(said.pop("version")) is not int:
+            raise TypeError("a version that is not a number")
         said["built"] = dict(said["built"])
         more = said["built"].pop(_MORE, {})
         said |= {"owner": dict(more.get("owner", {})), "created": more.get("created")}
