@@ -14,6 +14,7 @@ from playhead.catalog import episodes as catalog_episodes
 from playhead.catalog import points, samples
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.runs import RunRow
+from playhead.catalog.typed_rows import items_in, object_in
 from playhead.claims import Claim
 from playhead.errors import Damaged, NotFound, StoreLocked, WrongType
 from playhead.home import Home
@@ -142,12 +143,14 @@ class Run:
     @property
     def config(self) -> dict[str, Any]:
         """The config that was given at the start."""
-        return dict(strictjson.restore(strictjson.decode(self._row.config)))
+        with self._home.database.understood():
+            return dict(strictjson.restore(object_in(self._row.config)))
 
     @property
     def tags(self) -> list[str]:
         """The tags, sorted."""
-        return sorted(strictjson.decode(self._row.tags))
+        with self._home.database.understood():
+            return sorted(items_in(self._row.tags))
 
     @property
     def notes(self) -> str:
@@ -282,7 +285,8 @@ class Run:
             rows = points.read(connection, self._row.key, name)
         if not rows:
             raise NotFound.among("metric", name, self.metric_names())
-        return MetricSignal(name, rows)
+        with self._home.database.understood():
+            return MetricSignal(name, rows)
 
     def metrics(self, names: Iterable[str] | None = None, *, format: str = "arrow") -> pa.Table | Any:
         """Give all points as a table with the columns name, stage, part, ts_ns, step and value.
@@ -298,7 +302,8 @@ class Run:
 
         with self._home.database.read() as connection:
             rows = points.read_all(connection, self._row.key, wanted)
-        table = arrow.metrics_table(rows)
+        with self._home.database.understood():
+            table = arrow.metrics_table(rows)
         return arrow.to_pandas(table) if format == "pandas" else table
 
     def tag(self, *tags: str) -> None:

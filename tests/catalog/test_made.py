@@ -265,3 +265,48 @@ def test_what_another_program_has_beside_the_runs_of_its_table_is_no_harm(tmp_pa
     plant_in(tmp_path / "metadata.db", PLANTED_IN_A_TABLE["the view runs"])
     with pytest.raises(Damaged, match="the view runs"):
         Table.open(tmp_path)
+
+
+MIGRATIONS = {
+    "1 row of migrations with an odd name": "INSERT INTO migrations VALUES (x'ff', 0)",
+    "migrations without ground": "DELETE FROM migrations",
+    "migrations without add_replay": "DELETE FROM migrations WHERE name = 'add_replay'",
+    "the table known_folders, which migrations do not name": "DELETE FROM migrations WHERE name IN"
+    " ('add_known_folders', 'keep_digits_of_infos')",
+    "no table media": "DROP TABLE media",
+}
+
+
+@pytest.mark.parametrize("said", MIGRATIONS)
+def test_a_list_of_migrations_that_no_version_leaves_is_damage(path: Path, said: str) -> None:
+    plant(path, MIGRATIONS[said])
+    for mode in ("a", "r"):
+        with pytest.raises(Damaged, match=rf"playhead.db is damaged: .*{said}.*Run: playhead rebuild --store"):
+            playhead.open(path, mode=mode)
+    assert any(said in finding.found and finding.severity == "damage" for finding in verify(path))
+    playhead.rebuild(path)
+    assert values(path, "a") == [0, 1, 2, 3, 4]
+    assert list(verify(path, full=True)) == []
+
+
+ODD_ROWS = {
+    "tags": ("UPDATE runs SET tags = 'x{'", lambda run: run.tags),
+    "config": ("UPDATE runs SET config = '[5]'", lambda run: run.config),
+    "metric_count": ("UPDATE runs SET metric_count = 'q'", lambda run: run.points),
+    "last_step": ("UPDATE series SET last_step = x'ff'", lambda run: run.metrics_summary()),
+    "value": ("UPDATE points SET value = 'q'", lambda run: run["loss"].values),
+}
+
+
+@pytest.mark.parametrize("column", ODD_ROWS)
+def test_an_odd_value_in_a_row_is_damage_that_names_its_column(path: Path, column: str) -> None:
+    sql, read = ODD_ROWS[column]
+    plant(path, sql)
+    with (
+        playhead.open(path) as store,
+        pytest.raises(Damaged, match=rf"playhead.db is damaged: .* with an odd {column}.*Run: playhead rebuild"),
+    ):
+        read(store.runs["a"])
+    assert any(f"with an odd {column}" in finding.found for finding in verify(path, full=True))
+    playhead.rebuild(path)
+    assert list(verify(path, full=True)) == []

@@ -125,7 +125,8 @@ def test_steps_are_applied_once_and_recorded(golden: Path) -> None:
     with database.read() as connection:
         assert migrations.pending(connection, (*migrations.STEPS, add_colour))[-1] is add_colour
     with database.write() as connection:
-        migrations.apply(connection, add_colour)
+        for step in migrations.pending(connection, (*migrations.STEPS, add_colour)):
+            migrations.apply(connection, step)
     assert "colour" in columns(database)
     with database.read() as connection:
         assert add_colour not in migrations.pending(connection, (*migrations.STEPS, add_colour))

@@ -24,6 +24,8 @@ def _file(ground: Ground, full: bool) -> Iterator[Finding]:
     path, mend = ground.layout.database, ground.command("rebuild")
     for flaw in ground.catalogue.flaws(full=full):
         yield Finding(DAMAGE, LANE, path, "a sound SQLite database", flaw, mend, REBUILD)
+    for odd in ground.catalogue.odd_values(full=full):
+        yield Finding(DAMAGE, LANE, path, "only values that Playhead puts into a catalogue", odd, mend, REBUILD)
     for name in ground.catalogue.added_indexes():
         said = f"{name}, which a rebuild leaves out"
         yield Finding(NOTE, LANE, path, "the indexes that Playhead makes", said)

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, and_, bindparam, delete, func, select, true
 from sqlalchemy.dialects.sqlite import insert
 
 from playhead.catalog.schema import artifact_uses, artifact_versions, artifacts, runs
+from playhead.catalog.typed_rows import row_of, rows_of
 
 Key = tuple[str, str]
 
@@ -133,14 +134,14 @@ def listing(connection: Connection, type: str | None = None) -> list[Listed]:
     )
     if type is not None:
         query = query.where(artifacts.c.type == type)
-    return [Listed._make(row) for row in connection.execute(query)]
+    return rows_of(Listed, connection.execute(query))
 
 
 def versions(connection: Connection, type: str, name: str) -> dict[int, VersionFacts]:
     """Give what is known of the versions of an artifact, by number."""
     table = artifact_versions
     rows = connection.execute(select(table).where((table.c.type == type) & (table.c.name == name)))
-    return {row.version: VersionFacts(**row._mapping) for row in rows}
+    return {row.version: row_of(VersionFacts, row) for row in rows}
 
 
 def named(connection: Connection, alias: str) -> list[VersionFacts]:
@@ -148,14 +149,14 @@ def named(connection: Connection, alias: str) -> list[VersionFacts]:
     table = artifact_versions
     words = func.json_each(table.c.aliases).table_valued("value")
     query = select(table).join(words, true()).where(words.c.value == alias)
-    return [VersionFacts(**row._mapping) for row in connection.execute(query)]
+    return rows_of(VersionFacts, connection.execute(query))
 
 
 def makers(connection: Connection) -> list[Use]:
     """List every version with the run that made it, where one did."""
     columns = ("created_by_run", "type", "name", "version", "created_at")
     query = select(*(artifact_versions.c[name] for name in columns))
-    return [Use(*row) for row in connection.execute(query.where(artifact_versions.c.created_by_run.is_not(None)))]
+    return rows_of(Use, connection.execute(query.where(artifact_versions.c.created_by_run.is_not(None))))
 
 
 def made_by_runs(connection: Connection) -> dict[str, int]:
@@ -169,7 +170,7 @@ def users(connection: Connection) -> list[Use]:
     """List every version with each run that used it."""
     columns = (artifact_uses.c[name] for name in ("type", "name", "version", "used_at"))
     query = select(runs.c.id, *columns).join(runs, runs.c.key == artifact_uses.c.run)
-    return [Use(*row) for row in connection.execute(query)]
+    return rows_of(Use, connection.execute(query))
 
 
 def put_uses(connection: Connection, run: int, uses: Iterable[tuple[str, str, int, float]]) -> None:

@@ -16,6 +16,7 @@ from playhead.catalog.database import driver_rows
 from playhead.catalog.fields import Resolver, sorted_value
 from playhead.catalog.query import RunQuery
 from playhead.catalog.schema import run_tags, runs
+from playhead.catalog.typed_rows import rows_of
 from playhead.errors import BadQuery
 
 MOST_NAMES = 2_000
@@ -311,7 +312,7 @@ def states(connection: Connection, ids: Sequence[str]) -> list[State]:
     found: list[State] = []
     for start in range(0, len(ids), _AT_ONCE):
         some = ids[start : start + _AT_ONCE]
-        found += map(State._make, driver_rows(connection, _STATES.format(marks=",".join("?" * len(some))), some))
+        found += rows_of(State, driver_rows(connection, _STATES.format(marks=",".join("?" * len(some))), some))
     return found
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import islice, zip_longest
 from typing import Any, NamedTuple
 
-from playhead.catalog import made, schema
+from playhead.catalog import made, odd, schema
 from playhead.catalog.database import Database
 from playhead.catalog.files import head_of
 
@@ -145,6 +145,10 @@ class Catalogue:
             yield from (str(text) for (text,) in self._rows("PRAGMA integrity_check(10)") if text != "ok")
             for table, row, parent, _ in islice(self._rows("PRAGMA foreign_key_check"), 10):
                 yield f"row {row} of {table}, which belongs to nothing in {parent}"
+
+    def odd_values(self, *, full: bool) -> list[str]:
+        """List the columns with values that Playhead does not put there, each in words."""
+        return list(odd.values(self._rows, full=full))
 
     def added_indexes(self) -> list[str]:
         """Return the indexes that somebody added to the tables, each in words."""

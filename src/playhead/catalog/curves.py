@@ -10,6 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from playhead.catalog.database import driver_rows
+from playhead.catalog.typed_rows import numbers_in, row_of, rows_of
 
 
 class Series(NamedTuple):
@@ -34,12 +35,12 @@ _AT_ONCE = 5_000
 def series_of(connection: Connection, run: int, names: Sequence[str] | None = None) -> list[Series]:
     """List the series of a run that have points, of some metrics or of all."""
     if names is None:
-        return [Series(*row) for row in driver_rows(connection, _SERIES.format(names=""), (run,))]
+        return rows_of(Series, driver_rows(connection, _SERIES.format(names=""), (run,)))
     found: list[Series] = []
     for start in range(0, len(names), _AT_ONCE):
         some = names[start : start + _AT_ONCE]
         condition = f"AND name IN ({','.join('?' * len(some))})"
-        found += [Series(*row) for row in driver_rows(connection, _SERIES.format(names=condition), (run, *some))]
+        found += rows_of(Series, driver_rows(connection, _SERIES.format(names=condition), (run, *some)))
     return found
 
 
@@ -49,7 +50,7 @@ _NOW = "SELECT key, name, stage, part, points, last_ns FROM series WHERE key = ?
 def series_now(connection: Connection, series: Series) -> Series:
     """Give a series as a connection sees it; one that is gone, without points."""
     rows = driver_rows(connection, _NOW, (series.key,))
-    return Series(*rows[0]) if rows else series._replace(points=0)
+    return row_of(Series, rows[0]) if rows else series._replace(points=0)
 
 
 # Two questions, since SQLite seeks for one extreme, and looks at all rows for two.
@@ -75,18 +76,18 @@ def has_more_than(connection: Connection, series: int, start: int, stop: int, mo
 
 def stretch(connection: Connection, series: int, start: int, stop: int, limit: int = -1) -> Sequence[Point]:
     """Give the points from a stamp on and before another, in order of time."""
-    return driver_rows(connection, _STRETCH, (series, start, stop, limit))
+    return numbers_in(driver_rows(connection, _STRETCH, (series, start, stop, limit)))
 
 
 def newest_at(connection: Connection, series: int, stamp: int) -> Point | None:
     """Give the newest point at a stamp or before."""
-    rows = driver_rows(connection, _NEAREST, (series, stamp))
+    rows = numbers_in(driver_rows(connection, _NEAREST, (series, stamp)))
     return rows[0] if rows else None
 
 
 def next_from(connection: Connection, series: int, stamp: int) -> Point | None:
     """Give the first point at a stamp or behind."""
-    rows = driver_rows(connection, _NEXT, (series, stamp))
+    rows = numbers_in(driver_rows(connection, _NEXT, (series, stamp)))
     return rows[0] if rows else None
 
 
@@ -240,7 +241,7 @@ def steps_within(connection: Connection, series: int, first: int, last: int) -> 
 
 def by_step(connection: Connection, series: int, first: int, last: int) -> Sequence[Point]:
     """Give the points of a range of steps, wherever they lie; this looks at all points."""
-    return driver_rows(connection, _BY_STEP, (series, first, last))
+    return numbers_in(driver_rows(connection, _BY_STEP, (series, first, last)))
 
 
 def envelope_by_step(connection: Connection, series: int, first: int, last: int, wanted: int) -> list[Point]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import sqlite3
 import threading
@@ -19,9 +20,10 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from playhead import clock, disk
-from playhead.catalog import made, migrations, schema
+from playhead.catalog import made, migrations, odd, schema
 from playhead.catalog.files import LOG, check_files, files_of, remedy
 from playhead.catalog.meaning import meaning, no_text
+from playhead.catalog.typed_rows import OddRow
 from playhead.errors import Damaged, NotAStore, PlayheadError, ReadOnly, StoreLocked
 from playhead.wording import counted
 
@@ -33,6 +35,9 @@ MAPPED = 256 << 20  # bytes of the file that a connection maps
 TURNS, TURN_SECONDS = 200, 0.01  # how often to ask for a connection that others hold, where none can be added
 LOOKS = 1_000_000  # instructions of a query between two looks at whether Ctrl-C was pressed: some ten milliseconds
 MORE = 50  # connections beside those of the pool: a request of the server may hold three
+
+# What Python raises if a value is not what it is used as.
+_MISFITS = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
 
 _open: weakref.WeakSet[Database] = weakref.WeakSet()
 
@@ -237,6 +242,9 @@ class Database:
                 raise self.strange([made.NO_MIGRATIONS])
             needed = migrations.pending(connection)  # a later version may make what is unknown here, and goes first
             found = list(made.strange(listed, earlier=bool(needed)))
+            if not found and (needed or made.digest(listed) != made.DIGEST):
+                tables = (name for kind, name, *_ in listed if kind == "table")
+                found = list(migrations.at_odds(tables, needed))
         if found:
             raise self.strange(found)
         return False, needed
@@ -330,11 +338,40 @@ class Database:
         except (DBAPIError, sqlite3.Error) as error:
             cause = error.orig if isinstance(error, DBAPIError) else error
             meaning = self.explain(cause) or self._explain_mismatch(cause)
+            meaning = meaning or self._explain_rows(error)
             if meaning is None:
                 raise
             raise meaning from error
         except UnicodeEncodeError as error:
             raise no_text(error) from error
+        except PlayheadError:
+            raise
+        except _MISFITS as error:
+            damage = self._explain_rows(error)
+            if damage is None:
+                raise
+            raise damage from error
+
+    @contextlib.contextmanager
+    def understood(self) -> Iterator[None]:
+        """Within the block, make sense of rows that were read.
+
+        Raises:
+            Damaged: If that fails because of what is in the catalogue.
+        """
+        with self._meaning():
+            yield
+
+    def _explain_rows(self, error: Exception) -> Damaged | None:
+        """Say in which column a value is that no version puts there; None if there is none, and the mistake is ours."""
+        found: list[str] = []
+        with contextlib.suppress(sqlite3.Error, PlayheadError, OSError), contextlib.closing(self.connect()) as bare:
+            found = list(itertools.islice(itertools.chain(odd.values(bare.execute), odd.orphans(bare.execute)), 3))
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        if not found and not (isinstance(error, OddRow) or _is_of_rows(cause)):
+            return None
+        said = "; ".join(found) or str(cause)
+        return Damaged(self.path, "only values that Playhead puts into a catalogue", said, remedy(self.path))
 
     def _explain_mismatch(self, error: BaseException | None) -> Damaged | None:
         """Say what it means that a query of ours does not fit the tables."""
@@ -399,6 +436,13 @@ class Database:
         """Drop the connections without touching them: after a fork they belong to the parent."""
         self._turn = threading.Lock()
         self._engine.dispose(close=False)
+
+
+def _is_of_rows(error: BaseException | None) -> bool:
+    """Return whether SQLite could not do something because of rows that are there already."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    words = ("integer overflow", "malformed JSON")
+    return code in (sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH) or str(error) in words
 
 
 def driver_rows(connection: Connection, sql: str, parameters: Any = ()) -> Sequence[Any]:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, bindparam, delete, func, select
 from sqlalchemy.dialects.sqlite import insert
 
 from playhead.catalog.schema import episode_folders
+from playhead.catalog.typed_rows import row_of, rows_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,25 +75,25 @@ def remove(connection: Connection, dataset: str, numbers: Iterable[int]) -> None
 def of_dataset(connection: Connection, dataset: str) -> list[Known]:
     """List what is known of a dataset, in order."""
     query = _KNOWN.where(_TABLE.c.dataset == dataset).order_by(_TABLE.c.number)
-    return [Known(*row) for row in connection.execute(query)]
+    return rows_of(Known, connection.execute(query))
 
 
 def facts_of(connection: Connection, dataset: str, numbers: Collection[int]) -> dict[int, EpisodeFacts]:
     """Return all that is known of some episodes of a dataset, by number."""
     query = select(*(_TABLE.c[field.name] for field in fields(EpisodeFacts))).where(_TABLE.c.dataset == dataset)
-    found = (EpisodeFacts(*row) for row in connection.execute(query))
+    found = rows_of(EpisodeFacts, connection.execute(query))
     return {one.number: one for one in found if one.number in numbers}
 
 
 def of_run(connection: Connection, run_id: str) -> list[Known]:
     """List the episodes that a run recorded, in order of time."""
     query = _KNOWN.where(_TABLE.c.run_id == run_id).order_by(_TABLE.c.created_ns, _TABLE.c.number)
-    return [Known(*row) for row in connection.execute(query)]
+    return rows_of(Known, connection.execute(query))
 
 
 def unfinished(connection: Connection) -> list[Known]:
     """List the episodes that were not whole when they were looked at."""
-    return [Known(*row) for row in connection.execute(_KNOWN.where(_TABLE.c.finished.is_(False)))]
+    return rows_of(Known, connection.execute(_KNOWN.where(_TABLE.c.finished.is_(False))))
 
 
 def newest(connection: Connection, dataset: str) -> int:
@@ -104,7 +105,7 @@ def newest(connection: Connection, dataset: str) -> int:
 def by_uid(connection: Connection, dataset: str, uid: str) -> Known | None:
     """Find an episode by its identity."""
     row = connection.execute(_KNOWN.where((_TABLE.c.dataset == dataset) & (_TABLE.c.uid == uid))).first()
-    return None if row is None else Known(*row)
+    return None if row is None else row_of(Known, row)
 
 
 def counts(connection: Connection) -> list[Count]:
@@ -115,4 +116,4 @@ def counts(connection: Connection) -> list[Count]:
         func.count().filter(_TABLE.c.finished.is_(False)),
         func.coalesce(func.sum(_TABLE.c.duration_ns), 0),
     )
-    return [Count(*row) for row in connection.execute(query.group_by(_TABLE.c.dataset).order_by(_TABLE.c.dataset))]
+    return rows_of(Count, connection.execute(query.group_by(_TABLE.c.dataset).order_by(_TABLE.c.dataset)))

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from playhead import clock
 from playhead.catalog.files import check_files
+from playhead.catalog.typed_rows import OddRow, rows_of
 from playhead.errors import Damaged
 
 _RUNS = """
@@ -48,7 +49,10 @@ class Glimpse(NamedTuple):
 def runs(database: Path, begun: str, *, deleted: bool = False, most: int = 50) -> list[Glimpse]:
     """List runs whose id begins with a text, newest first."""
     values = {"begun": begun, "deleted": deleted, "most": most}
-    return [Glimpse(*row) for row in _rows(database, _RUNS, values)]
+    try:
+        return rows_of(Glimpse, _rows(database, _RUNS, values))
+    except OddRow:
+        return []
 
 
 def projects(database: Path) -> list[str]:

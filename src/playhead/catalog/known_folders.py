@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
 from playhead.catalog.schema import known_folders
+from playhead.catalog.typed_rows import row_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class KnownFolder:
 def of(connection: Connection, type: str, name: str) -> dict[str, KnownFolder]:
     """Give the folders of an artifact as they were last saved."""
     rows = connection.execute(select(known_folders).where(_is(type, name)))
-    return {row.folder: KnownFolder(**row._mapping) for row in rows}
+    return {row.folder: row_of(KnownFolder, row) for row in rows}
 
 
 def put(connection: Connection, type: str, name: str, known: Iterable[KnownFolder]) -> None:

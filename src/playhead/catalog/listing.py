@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from playhead import strictjson
 from playhead.catalog.database import driver_rows
+from playhead.catalog.typed_rows import row_of, rows_of
 from playhead.errors import BadQuery
 
 
@@ -183,7 +184,7 @@ def recorded(connection: Connection, dataset: str, uid: str) -> Listed | None:
 
 
 def _listed(row: tuple[object, ...]) -> Listed:
-    listed = Listed(*row)  # type: ignore[arg-type]
+    listed = row_of(Listed, row)
     return listed._replace(finished=bool(listed.finished))
 
 
@@ -224,4 +225,4 @@ def returns_of(connection: Connection, run: int) -> list[Return]:
     sql = """
         SELECT e.id, e.total_reward, e.steps, e.began_ns FROM replay_episodes AS e JOIN reels ON reels.key = e.reel
         WHERE reels.run = ? ORDER BY e.began_ns, e.key"""
-    return [Return(*row) for row in driver_rows(connection, sql, (run,))]
+    return rows_of(Return, driver_rows(connection, sql, (run,)))

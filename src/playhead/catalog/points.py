@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from playhead.catalog.database import driver_rows
 from playhead.catalog.schema import media, points, runs, series, sources
+from playhead.catalog.typed_rows import row_of
 
 # Rows a statement. One statement of many rows lets go of the interpreter lock once, `executemany` once a row: beside a
 # busy training loop that is the difference between keeping up and falling behind.
@@ -58,15 +59,23 @@ class SeriesState:
             self.max_value, self.max_step = largest, batch.steps[batch.values.index(largest)]
 
 
+class Position(NamedTuple):
+    """How far an event file is indexed."""
+
+    offset: int
+    last_ns: int
+    last_step: int
+
+
 _POSITION = select(sources.c.offset, sources.c.last_ns, sources.c.last_step).where(
     sources.c.run == bindparam("run_key"), sources.c.part == bindparam("part_number")
 )
 
 
-def position(connection: Connection, run: int, part: int) -> tuple[int, int, int]:
+def position(connection: Connection, run: int, part: int) -> Position:
     """Say how far an event file is indexed: offset, newest stamp, newest step."""
     row = connection.execute(_POSITION, {"run_key": run, "part_number": part}).first()
-    return (row.offset, row.last_ns, row.last_step) if row else (0, 0, 0)
+    return Position(0, 0, 0) if row is None else row_of(Position, row)
 
 
 def advance(
@@ -82,7 +91,7 @@ def states(connection: Connection, run: int, part: int) -> dict[tuple[str, str],
     """Load the series of one recording process, by name and stage."""
     columns = [series.c[name] for name in SeriesState.__slots__]
     chosen = select(series.c.name, series.c.stage, *columns).where(series.c.run == run, series.c.part == part)
-    return {(row[0], row[1]): SeriesState(*row[2:]) for row in connection.execute(chosen)}
+    return {(row[0], row[1]): row_of(SeriesState, row[2:]) for row in connection.execute(chosen)}
 
 
 def add(

@@ -15,6 +15,7 @@ from playhead.catalog.database import driver_rows
 from playhead.catalog.fields import Resolver
 from playhead.catalog.runs import ROW, RunRow
 from playhead.catalog.schema import runs
+from playhead.catalog.typed_rows import check
 from playhead.errors import NotFound
 
 _DIALECT = sqlite.dialect(paramstyle="named")
@@ -96,12 +97,16 @@ class RunQuery:
     ) -> list[RunRow]:
         sql, parameters = _page(self, self._common(connection), order, is_reversed)
         page = {**parameters, "page_limit": limit, "page_offset": offset}
-        return list(map(_row, driver_rows(connection, sql, page)))
+        rows = driver_rows(connection, sql, page)
+        check(RunRow, rows)
+        return list(map(_row, rows))
 
     def row_of(self, connection: Connection, run_id: str) -> RunRow | None:
         """Give the row with an id, if it fits."""
         sql, parameters = _one(self)
-        return next(map(_row, driver_rows(connection, sql, {**parameters, "wanted_id": run_id})), None)
+        rows = driver_rows(connection, sql, {**parameters, "wanted_id": run_id})
+        check(RunRow, rows)
+        return next(map(_row, rows), None)
 
     def missing(self, connection: Connection, run_id: str) -> NotFound:
         """Make the error for an id that does not fit; it lists the newest that do."""

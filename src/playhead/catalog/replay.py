@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from playhead.catalog.database import driver_rows
 from playhead.catalog.schema import info_shapes, reel_agents, reels, replay_episodes
+from playhead.catalog.typed_rows import numbers_in, row_of, rows_of
 from playhead.errors import OutOfOrder
 
 _COLUMNS = ("episode", "agent", "step", "place", "action", "reward", "flags", "ts", "shape", "info")
@@ -99,13 +100,13 @@ def put_reel(connection: Connection, run: int, reel_id: str, number: int, facts:
 def reel(connection: Connection, reel_id: str) -> ReelRow | None:
     """Find a reel."""
     row = connection.execute(_REEL.where(reels.c.id == reel_id)).first()
-    return None if row is None else ReelRow(*row)
+    return None if row is None else row_of(ReelRow, row)
 
 
 def reels_of(connection: Connection, run: int) -> list[ReelRow]:
     """List the reels of a run."""
     query = _REEL.where(reels.c.run == run).order_by(reels.c.number)
-    return [ReelRow(*row) for row in connection.execute(query)]
+    return rows_of(ReelRow, connection.execute(query))
 
 
 def set_facts(connection: Connection, key: int, steps: int, facts: str) -> None:
@@ -119,6 +120,7 @@ def look_of_reel(connection: Connection, reel_id: str) -> tuple[Any, ...] | None
     if not found:
         return None
     key, steps, facts = found[0]
+    numbers_in([(key, steps)])
     episodes = driver_rows(
         connection, "SELECT number, first, steps, how, ended_ns FROM replay_episodes WHERE reel = ? ORDER BY 1", (key,)
     )
@@ -159,7 +161,7 @@ def last_episode(connection: Connection, key: int) -> EpisodeRow | None:
     """Give the newest episode of a reel."""
     query = _EPISODE.where(replay_episodes.c.reel == key).order_by(replay_episodes.c.number.desc()).limit(1)
     row = connection.execute(query).first()
-    return None if row is None else EpisodeRow(*row)
+    return None if row is None else row_of(EpisodeRow, row)
 
 
 def add_steps(connection: Connection, columns: Sequence[Sequence[Any]]) -> None:
@@ -193,13 +195,13 @@ def shape_key(connection: Connection, names: str) -> int:
 
 def episodes_of(connection: Connection, run: int) -> list[tuple[str, EpisodeRow]]:
     """List the episodes of a run with the ids of their reels, in order of their begin."""
-    return [(row[0], EpisodeRow(*row[1:])) for row in connection.execute(_OF_RUN, {"of_run": run})]
+    return [(str(row[0]), row_of(EpisodeRow, row[1:])) for row in connection.execute(_OF_RUN, {"of_run": run})]
 
 
 def episode(connection: Connection, episode_id: str) -> tuple[str, EpisodeRow] | None:
     """Find an episode by its id, with the id of its reel."""
     row = connection.execute(_BY_ID, {"of_id": episode_id}).first()
-    return None if row is None else (row[0], EpisodeRow(*row[1:]))
+    return None if row is None else (str(row[0]), row_of(EpisodeRow, row[1:]))
 
 
 def like_episode(connection: Connection, prefix: str, limit: int = 10) -> list[str]:

@@ -10,7 +10,6 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
-    Row,
     Select,
     bindparam,
     case,
@@ -25,6 +24,7 @@ from sqlalchemy import (
 from playhead import strictjson
 from playhead.catalog.database import driver_rows
 from playhead.catalog.schema import media, run_tags, run_values, runs, series, sources
+from playhead.catalog.typed_rows import row_of, rows_of
 
 
 class RunRow(NamedTuple):
@@ -225,12 +225,12 @@ def remove(connection: Connection, run_id: str) -> None:
 def find(connection: Connection, run_id: str) -> RunRow | None:
     """Give the row of a run, or None."""
     row = connection.execute(_BY_ID, {"run_id": run_id}).first()
-    return None if row is None else RunRow._make(row)
+    return None if row is None else row_of(RunRow, row)
 
 
 def by_key(connection: Connection, key: int) -> RunRow:
     """Give the row of a run by its integer key."""
-    return RunRow._make(connection.execute(_BY_KEY, {"run_key": key}).one())
+    return row_of(RunRow, connection.execute(_BY_KEY, {"run_key": key}).one())
 
 
 def running(connection: Connection) -> list[tuple[str, str]]:
@@ -247,14 +247,47 @@ def ids_like(connection: Connection, prefix: str, limit: int = 10) -> list[str]:
     return list(connection.execute(newest).scalars())
 
 
-def metrics_of(connection: Connection, run: int) -> list[Row[Any]]:
+class SeriesRow(NamedTuple):
+    """What the catalogue says of one metric of one part of a run in one stage."""
+
+    key: int
+    name: str
+    stage: str
+    part: int
+    points: int
+    last_ns: int | None
+    last_step: int | None
+    last_value: float | None
+    min_value: float | None
+    min_step: int | None
+    max_value: float | None
+    max_step: int | None
+
+
+class MediaRow(NamedTuple):
+    """What the catalogue says of one image."""
+
+    part: int
+    ts_ns: int
+    step: int | None
+    kind: str
+    key: str
+    path: str
+    caption: str | None
+
+
+_SERIES = select(*(series.c[name] for name in SeriesRow._fields)).order_by(series.c.name, series.c.stage)
+_MEDIA = select(*(media.c[name] for name in MediaRow._fields)).order_by(media.c.ts_ns)
+
+
+def metrics_of(connection: Connection, run: int) -> list[SeriesRow]:
     """List the series of a run: name, stage, count, last, smallest and largest value."""
-    return list(connection.execute(select(series).where(series.c.run == run).order_by(series.c.name, series.c.stage)))
+    return rows_of(SeriesRow, connection.execute(_SERIES.where(series.c.run == run)))
 
 
-def media_of(connection: Connection, run: int) -> list[Row[Any]]:
+def media_of(connection: Connection, run: int) -> list[MediaRow]:
     """List the media of a run in the order they were logged."""
-    return list(connection.execute(select(media).where(media.c.run == run).order_by(media.c.ts_ns)))
+    return rows_of(MediaRow, connection.execute(_MEDIA.where(media.c.run == run)))
 
 
 def counts(connection: Connection) -> dict[str, int]:

@@ -8,6 +8,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from playhead.catalog.database import driver_rows
+from playhead.catalog.typed_rows import numbers_in
 
 Item = TypeVar("Item")
 
@@ -33,12 +34,13 @@ def of_series(connection: Connection, series: int, size: int, count: int) -> lis
         count: How many values to give.
     """
     if size <= _FEW:
-        return [value for (value,) in _every_nth(driver_rows(connection, _ALL, (series,)), count)]
+        return [value for (value,) in numbers_in(_every_nth(driver_rows(connection, _ALL, (series,)), count))]
     ((first, last),) = driver_rows(connection, _ENDS, (series,))
     moments = count * _MOMENTS_PER_VALUE
     found: dict[int, float | None] = {}
     for place in range(moments):
-        found |= dict(driver_rows(connection, _NEXT, (series, first + (last - first) * place // (moments - 1))))
+        nearest = driver_rows(connection, _NEXT, (series, first + (last - first) * place // (moments - 1)))
+        found |= dict(numbers_in(nearest))
     return _every_nth(list(found.values()), count)
 
 

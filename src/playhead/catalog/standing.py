@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from playhead.catalog.database import driver_rows
 from playhead.catalog.runs import FACT_COLUMNS
+from playhead.catalog.typed_rows import numbers_in, text_in
 
 Value = tuple[float | None, str | None]
 Use = tuple[str, str, int]
@@ -54,7 +55,9 @@ def of_runs(connection: Connection) -> dict[str, Standing]:
         by_key[run].tags.add(tag)
     for run, name, number, text in driver_rows(connection, "SELECT run, key, number, text FROM run_values"):
         by_key[run].values[name] = number, text
-    for run, part, offset in driver_rows(connection, "SELECT run, part, offset FROM sources WHERE offset > 0"):
+    for run, part, offset in numbers_in(
+        driver_rows(connection, "SELECT run, part, offset FROM sources WHERE offset > 0")
+    ):
         by_key[run].offsets[part] = offset
     for run, count in driver_rows(connection, "SELECT run, count(*) FROM media GROUP BY run"):
         by_key[run].media = count
@@ -62,7 +65,7 @@ def of_runs(connection: Connection) -> dict[str, Standing]:
         by_key[run].uses.add((use[0], use[1], use[2]))
     for run, reel in driver_rows(connection, "SELECT run, id FROM reels"):
         by_key[run].reels.add(reel)
-    return {standing.row["id"]: standing for standing in by_key.values()}
+    return {text_in(standing.row["id"]): standing for standing in by_key.values()}
 
 
 def is_sound(connection: Connection) -> bool:
