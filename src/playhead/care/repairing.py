@@ -1,20 +1,18 @@
 """What can be mended is: written anew from what says the same, or moved aside. Nothing is ever deleted.
 
-What is damaged goes to `.quarantine/{when}/`, to the path that it had in the store, and `note.jsonl` there says of each
-from where it came and why. A crash in between leaves it in one of the two places, and the next repair goes on.
+What is damaged goes to the quarantine. After a crash in between, the next repair goes on.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playhead import checksums, claims, clock, disk, facts, opening, strictjson
+from playhead import checksums, claims, disk, facts, opening, strictjson
 from playhead.care import finding as findings
 from playhead.care import lineage, relisting
 from playhead.care.finding import Finding
@@ -27,8 +25,8 @@ from playhead.lanes.files.manifest import Manifest
 from playhead.lanes.files.pool import Pool, is_whole
 from playhead.lanes.files.versions import Metadata
 from playhead.layout import TABLES, ArtifactFolder, Layout, ReelFiles, RunFolder, TableFolder
+from playhead.quarantine import Quarantine
 
-_NOTE = "note.jsonl"
 _HIDDEN_FRAMES = ".frames.parquet"
 
 
@@ -60,8 +58,10 @@ class Repair:
     """
 
     layout: Layout
-    _folder: Path | None = None
-    _moved: set[Path] = field(default_factory=set)
+    _aside: Quarantine = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._aside = Quarantine(self.layout)
 
     def mend(self, found: Iterable[Finding]) -> Iterator[Deed]:
         """Mend what can be mended; the catalogue comes last, when files are as they will be.
@@ -79,7 +79,7 @@ class Repair:
             if finding.cure != findings.REBUILD and (finding.cure, finding.path) not in seen:
                 seen.add((finding.cure, finding.path))
                 yield self._mended(finding)
-        if last or self._moved:
+        if last or self._aside.moved:
             path = self.layout.database
             yield self._tried(path, lambda: self._rebuild(last))
 
@@ -117,27 +117,7 @@ class Repair:
 
     def _quarantine(self, path: Path, why: Finding, *, copy: bool = False) -> str:
         """Move a file or folder aside, or a copy of it; one that is gone is fine."""
-        if self._folder is None:
-            name = f"{clock.local(clock.now_ns()):%Y%m%d_%H%M%S}_{os.urandom(3).hex()}"
-            self.layout.check_holds(self.layout.quarantine / name)
-            self._folder = self.layout.quarantine / name
-            disk.make_folders(self._folder)
-        target = self._folder / self.layout.relative(path)
-        if not os.path.lexists(path) or os.path.lexists(target):
-            return "was moved aside already"
-        disk.make_folders(target.parent)
-        said = {"from": self.layout.relative(path), "expected": why.expected, "found": why.found, "at": clock.now()}
-        with contextlib.closing(disk.Appender(self._folder / _NOTE)) as note:
-            note.append(strictjson.encode(strictjson.plain(said)) + b"\n")
-            note.sync()
-        if copy:
-            disk.copy(path, target)
-        else:
-            disk.rename(path, target)
-            disk.sync_folder(target.parent)
-            disk.sync_folder(path.parent)
-        self._moved.add(path)
-        return f"moved to {target}" if not copy else f"kept a copy at {target}"
+        return self._aside.put(path, why.expected, why.found, copy=copy)
 
     def _set_aside(self, finding: Finding) -> str:
         """Move what is damaged aside; a video goes with its index, of which one is nothing without the other."""
