@@ -10,12 +10,11 @@ from functools import partial
 from types import NoneType
 from typing import Any
 
-from playhead import disk, facts, layout
-from playhead.artifact import TYPES, Artifact, ArtifactVersion, index, saving
+from playhead import disk, layout
+from playhead.artifact import TYPES, Artifact, ArtifactVersion, index, lists, saving
 from playhead.catalog.artifacts import Listed
 from playhead.errors import BadRef, Exists, NotFound, WrongType
 from playhead.home import Home
-from playhead.lanes.files.documents import sealed
 from playhead.lanes.files.versions import DELETED, LATEST, VersionEntry, Versions
 from playhead.layout import ArtifactFolder, RunFolder
 from playhead.paths import GivenPath, as_path
@@ -227,28 +226,26 @@ def drafted(
 
 def log(home: Home, folder: RunFolder, run_id: str, draft: Artifact, **options: Any) -> ArtifactVersion:
     """Save a version that a run made, and note it in the run's folder."""
-    parents = [f"{entry.get('type')}/{entry['name']}:v{entry.get('version')}" for entry in index.used_by(folder)]
+    with disk.locked(folder.path):
+        used = lists.complete(home, folder, folder.artifacts_used, run_id)
+    parents = [f"{entry.get('type')}/{entry['name']}:v{entry.get('version')}" for entry in used]
     version = saving.save(home, draft, run_id=run_id, parents=parents, **options)
     entry = _described(version, len(draft.references))
     with disk.locked(folder.path):
-        facts.write(folder.artifacts_created, sealed({"artifacts": [*index.made_by(folder), entry]}))
+        lists.add(home, folder, folder.artifacts_created, run_id, entry)
     draft.saved = version
     return version
 
 
 def complete_made(home: Home, folder: RunFolder, run_id: str) -> None:
     """Note in the folder of a run that died the versions that it had made and not noted yet."""
-    made = [use for use in index.makers(home) if use.run_id == run_id]
+    made = [use._asdict() for use in index.makers(home) if use.run_id == run_id]
     with disk.locked(folder.path):
-        noted = index.made_by(folder)
-        known = {(entry.get("type"), entry["name"], entry.get("version")) for entry in noted}
-        for use in made:
-            if (use.type, use.name, use.version) not in known:
-                with contextlib.suppress(NotFound):  # purged since
-                    version = Artifacts(home)[f"{use.type}/{use.name}:v{use.version}"]
-                    noted.append(_described(version, version.facts.num_references))
-        if len(noted) > len(known):
-            facts.write(folder.artifacts_created, sealed({"artifacts": noted}))
+        for use in lists.missing(index.made_by(folder), made):
+            with contextlib.suppress(NotFound):  # purged since
+                version = Artifacts(home)[lists.spelled([use])]
+                entry = _described(version, version.facts.num_references)
+                lists.add(home, folder, folder.artifacts_created, run_id, entry)
 
 
 def _described(version: ArtifactVersion, references: int) -> dict[str, Any]:
@@ -276,7 +273,7 @@ def usable(home: Home, ref: str) -> ArtifactVersion:
     return version
 
 
-def use(home: Home, folder: RunFolder, key: int, version: ArtifactVersion, at: float) -> None:
+def use(home: Home, folder: RunFolder, run_id: str, key: int, version: ArtifactVersion, at: float) -> None:
     """Note in a run's folder, and in the catalogue, that it used a version."""
     entry = {
         "name": version.name,
@@ -287,9 +284,5 @@ def use(home: Home, folder: RunFolder, key: int, version: ArtifactVersion, at: f
         "num_files": version.num_files,
     }
     with disk.locked(folder.path):
-        used = index.used_by(folder)
-        same = ("name", "type", "version")
-        if any(all(one.get(name) == entry[name] for name in same) for one in used):
-            return
-        facts.write(folder.artifacts_used, sealed({"artifacts": [*used, entry]}))
-        home.backlog.do(("uses", key), partial(index.put_uses, home, key, folder))
+        if lists.add(home, folder, folder.artifacts_used, run_id, entry):
+            home.backlog.do(("uses", key), partial(index.put_uses, home, key, folder))

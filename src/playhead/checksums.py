@@ -39,14 +39,23 @@ def note_part(folder: RunFolder, part: int, sealed: Seals = _NO_SEALS) -> None:
         part: The process.
         sealed: What its reels and traces are, by path in the store; None for one that is not noted any more.
     """
-    own = [folder.events(part), folder.logs, folder.summary, *_lists(folder)]
+    own = [folder.events(part), folder.logs, folder.summary]
     _note_all(folder, [*own, folder.meta, folder.status, folder.environment] if part == 1 else own, sealed)
+    _note_lists(folder)
 
 
 def note_all(folder: RunFolder, sealed: Seals = _NO_SEALS) -> None:
     """Note all texts of a run, as one that comes from elsewhere."""
     events = [folder.events(part) for part in folder.parts()]
-    _note_all(folder, [*_whole(folder), *_lists(folder), *events], sealed)
+    _note_all(folder, [*_whole(folder), *events], sealed)
+    _note_lists(folder)
+
+
+def _note_lists(folder: RunFolder) -> None:
+    """Note lists of artifacts of which nothing is noted: who adds to one that was noted notes it, if it was whole."""
+    with contextlib.suppress(Damaged):
+        known = load(folder)
+        _note_all(folder, [path for path in _lists(folder) if path.name not in known])
 
 
 def _note_all(folder: RunFolder, paths: Iterable[Path], sealed: Seals = _NO_SEALS) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -68,6 +68,7 @@ def _end(home: Home, run_id: str, run_dir: str, folder: RunFolder) -> bool:
     is_running = known.status == "running"
     if is_running and is_recorded(folder):
         return False
+    settle_lists(home, folder, run_id)
     key = home.put(known).key
     _index_rest(home, key, run_id, folder, folder.parts(), mend=is_running)
     if is_running:
@@ -90,7 +91,7 @@ def _index_rest(home: Home, key: int, run_id: str, folder: RunFolder, parts: Ite
     for part in parts:
         index_part(home, key, run_id, folder, part, mend=mend)
     _warned(index_replays, home, key, run_id)
-    index_uses(home, key, folder)
+    _warned(index_uses, home, key, folder)
 
 
 def recover_claim(home: Home, path: Path) -> str | None:
@@ -139,6 +140,7 @@ def settle(home: Home, claim: Claim) -> None:
             _forget(home, claim)
         return
     _check_is(folder, facts.read(home.layout, folder).id, claim.run_id)
+    settle_lists(home, folder, claim.run_id)
     if claim.part != EDITING and claim.is_of_earlier_boot() and not _is_claimed_alive(home, claim.run_id):
         _index_what_is_left(home, claim.run_id, folder)
     key = home.index(folder).key
@@ -195,10 +197,37 @@ def _index_what_is_left(home: Home, run_id: str, folder: RunFolder) -> None:
 
 
 def index_anew(home: Home, folder: RunFolder, known: RunFacts, reels: Iterable[str] | None = None) -> None:
-    """Forget a run, and index all of it; otherwise as `index_all`."""
+    """Forget a run, and index all of it, but for uses of which the list is damaged; otherwise as `index_all`."""
     with home.database.write() as connection:
+        uses = catalog_artifacts.used_by(connection, known.id)
         catalog_runs.remove(connection, known.id)
-    index_all(home, folder, known, reels)
+    try:
+        index_all(home, folder, known, reels)
+    finally:
+        keep_uses(home, folder, known.id, uses)
+
+
+def keep_uses(home: Home, folder: RunFolder, run_id: str, uses: Sequence[dict[str, Any]]) -> Damaged | None:
+    """Keep in a new catalogue what an earlier one knew of the uses of a run, if its list is damaged and lacks them.
+
+    Returns:
+        What is wrong with the list; None if nothing had to be kept.
+    """
+    if not uses:
+        return None
+    from playhead.artifact import lists  # loaded if artifacts were used
+
+    flaw = lists.flaw(folder, folder.artifacts_used)
+    if flaw is None:
+        return None
+    with home.database.write() as connection:
+        row = catalog_runs.find(connection, run_id)
+        if row is None:
+            return None
+        lost = lists.missing(catalog_artifacts.used_by(connection, run_id), uses)
+        rows = [(use["type"], use["name"], use["version"], use["used_at"]) for use in lost]
+        catalog_artifacts.put_uses(connection, row.key, rows, keep=True)
+    return flaw if lost else None
 
 
 def cut_torn(path: Path) -> None:
@@ -222,6 +251,14 @@ def index_uses(home: Home, key: int, folder: RunFolder) -> None:
         from playhead.artifact import index  # loaded where artifacts were used
 
         index.put_uses(home, key, folder)
+
+
+def settle_lists(home: Home, folder: RunFolder, run_id: str) -> None:
+    """Write into the lists of the artifacts of a run what they have lost and the catalogue knows."""
+    if home.layout.artifacts.path.is_dir():
+        from playhead.artifact import lists  # loaded if there are some
+
+        lists.settle(home, folder, run_id)
 
 
 def _complete_lists(home: Home, folder: RunFolder, run_id: str) -> None:

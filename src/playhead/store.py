@@ -200,6 +200,7 @@ class Store:
                 f"the run {run.id} is being recorded by another process; call store.attach({run.id!r}) there to join it"
             ) from None
         with self._settled_on_error(claim):
+            recovery.settle_lists(self._home, folder, run.id)
             started = facts.known(folder.status, facts.STATUS).get("started_at", clock.now())
             facts.write(folder.status, {"status": "running", "started_at": started, "resumed_at": clock.now()})
             return RunWriter(self._home, self._home.index(folder), claim, options)

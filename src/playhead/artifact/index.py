@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 
 from playhead import facts, strictjson, typed
@@ -16,9 +17,11 @@ from playhead.catalog import artifacts as catalog
 from playhead.catalog.artifacts import ArtifactFacts, Listed, Use, VersionFacts
 from playhead.errors import Damaged
 from playhead.home import Home
-from playhead.lanes.files.documents import unsealed
+from playhead.lanes.files.documents import RESTORE, unsealed
 from playhead.lanes.files.versions import DELETED, Metadata, VersionEntry, Versions
 from playhead.layout import ArtifactFolder, RunFolder
+
+_MOMENTS = "used_at", "created_at"  # of what a run used, and of what it made
 
 Facts = tuple[ArtifactFacts, Sequence[VersionFacts]]
 
@@ -199,7 +202,7 @@ def used_by(folder: RunFolder) -> list[dict[str, object]]:
     Raises:
         Damaged: The file is not what was written.
     """
-    return _entries(folder, is_used=True)
+    return entries(folder, folder.artifacts_used)
 
 
 def made_by(folder: RunFolder) -> list[dict[str, object]]:
@@ -208,19 +211,39 @@ def made_by(folder: RunFolder) -> list[dict[str, object]]:
     Raises:
         Damaged: The file is not what was written.
     """
-    return _entries(folder, is_used=False)
+    return entries(folder, folder.artifacts_created)
 
 
-def _entries(folder: RunFolder, *, is_used: bool) -> list[dict[str, object]]:
-    path = folder.artifacts_used if is_used else folder.artifacts_created
-    found = unsealed(path, facts.load(path)).get("artifacts", [])
+def entries(folder: RunFolder, path: Path) -> list[dict[str, object]]:
+    """Read one of the two lists of a run.
+
+    Raises:
+        Damaged: The file is not what was written.
+    """
+    try:
+        found = unsealed(path, facts.load(path)).get("artifacts", [])
+    except Damaged as error:
+        raise Damaged(error.path, error.expected, error.found, RESTORE) from error
     if not isinstance(found, list) or not all(isinstance(entry, dict) and "name" in entry for entry in found):
-        raise Damaged(path, "a list of artifacts", "something else", "Mend the file by hand, or move it away")
+        raise Damaged(path, "a list of artifacts", "something else", RESTORE)
+    own, other = _MOMENTS if path == folder.artifacts_used else reversed(_MOMENTS)
+    if any(other in entry and own not in entry for entry in found):
+        raise Damaged(path, f"versions, each with {own}", f"one with {other}, as the other list has it", RESTORE)
     return found
 
 
-def put_uses(home: Home, key: int, folder: RunFolder) -> None:
-    """Bring the catalogue up to date with what a run used."""
+def put_uses(home: Home, key: int, folder: RunFolder, *, keep: bool = True) -> None:
+    """Bring the catalogue up to date with what a run used.
+
+    Args:
+        home: The store.
+        key: The run.
+        folder: The run's folder.
+        keep: Keep what the catalogue knows besides.
+
+    Raises:
+        Damaged: The list of the run cannot be read.
+    """
     try:
         rows = [
             (
@@ -234,4 +257,4 @@ def put_uses(home: Home, key: int, folder: RunFolder) -> None:
     except (KeyError, TypeError) as error:
         raise Damaged(folder.artifacts_used, "names, types, versions and times", repr(error)) from error
     with home.database.write() as connection:
-        catalog.put_uses(connection, key, rows)
+        catalog.put_uses(connection, key, rows, keep=keep)

@@ -2,68 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from playhead import checksums, disk, strictjson
-from playhead.artifact import index
-from playhead.care.finding import DAMAGE, LINEAGE, WARNING, Finding
+from playhead import checksums, disk, facts, owner
+from playhead.artifact import index, lists
+from playhead.care.finding import DAMAGE, LINEAGE, WARNING, Finding, of_damage
 from playhead.care.ground import Ground
-from playhead.errors import Damaged
-from playhead.lanes.files.documents import sealed
+from playhead.errors import Damaged, Misplaced
 from playhead.layout import RunFolder
-from playhead.wording import listed
 
-_ARTIFACTS = "artifacts"
+_LANE = "runs"
+
+
+def unreadable(ground: Ground, folder: RunFolder) -> Iterator[Finding]:
+    """Look for lists of a run that cannot be read; what the catalogue knows can be written again."""
+    for path in lists.paths(folder):
+        try:
+            index.entries(folder, path)
+        except Damaged as error:
+            if _known(ground, folder, path):
+                yield of_damage(_LANE, error, ground.command("repair"), LINEAGE)
+            else:
+                yield of_damage(_LANE, error, "Mend the file by hand, or restore it from a copy")
 
 
 def check(ground: Ground, folder: RunFolder) -> Iterator[Finding]:
     """Look for versions that the catalogue knows of a run and that its lists do not name."""
-    for path in (folder.artifacts_created, folder.artifacts_used):
-        known = ground.lineage(path == folder.artifacts_used).get(folder.path.name, [])
+    for path in lists.paths(folder):
+        known = _known(ground, folder, path)
         if not known:
             continue
         try:
-            said = [_which(entry) for entry in _said(folder, path)]
-            is_right = checksums.is_as_noted(folder, path)
+            said = index.entries(folder, path)
         except Damaged:
-            continue  # found with the other files of the run
-        missing = [entry for entry in known if _which(entry) not in said]
-        if is_right or (is_right is None and not missing):
+            continue  # found by `unreadable`
+        as_noted, missing = lists.is_noted(folder, path), lists.missing(said, known)
+        is_lost = as_noted is False or lists.is_short(folder, path, said, known)
+        if not is_lost and (as_noted or not missing):
             continue  # if the list is as it was noted, the catalogue is wrong, and that is found with its rows
-        names = listed(_spelled(entry) for entry in missing or known)
-        expected = f"a list with {names}, as the catalogue says"
+        expected = f"a list with {lists.spelled(missing or known)}, as the catalogue says"
         found = "no file" if not path.exists() else "one without" if missing else "another than was noted"
-        is_lost = is_right is False or not said
         cure = LINEAGE if is_lost else ""
         mend = ground.command("repair") if is_lost else "Restore it from a copy of the store, or mend it by hand"
-        yield Finding(DAMAGE if is_right is False else WARNING, "runs", path, expected, found, mend, cure)
-
-
-def _spelled(entry: Mapping[str, Any]) -> str:
-    """Spell a version of an artifact."""
-    return f"{entry['type']}/{entry['name']}:v{entry['version']}"
+        yield Finding(DAMAGE if as_noted is False else WARNING, _LANE, path, expected, found, mend, cure)
 
 
 def write(ground: Ground, folder: RunFolder, path: Path) -> None:
     """Write a list of a run as the catalogue knows it; the folder of the run is locked.
 
     Raises:
-        Damaged: The catalogue knows nothing of it.
+        Damaged: The catalogue knows nothing of it, or the folder is that of another run.
     """
-    known = ground.lineage(path == folder.artifacts_used).get(folder.path.name, [])
+    run_id = facts.load(folder.meta, required=True).get("id")
+    if run_id != folder.path.name:
+        raise Misplaced(folder.meta, f"that of the run {folder.path.name}", f"that of {run_id}", owner.REMEDY)
+    known = _known(ground, folder, path)
     if not known:
         raise Damaged(path, "a list of artifacts", "none that the catalogue knows", "Restore it from a copy")
-    data = strictjson.encode(sealed({_ARTIFACTS: known}), indent=True)
-    if checksums.is_as_noted(folder, path) is not None:
+    data = lists.encoded(lists.again(folder, path, _said(folder, path), known))
+    if lists.is_noted(folder, path) is not None:
         checksums.expect(folder, path, data)
     disk.replace(path, data)
 
 
-def _said(folder: RunFolder, path: Path) -> list[dict[str, object]]:
-    return index.used_by(folder) if path == folder.artifacts_used else index.made_by(folder)
+def _known(ground: Ground, folder: RunFolder, path: Path) -> Sequence[dict[str, Any]]:
+    return ground.lineage(path == folder.artifacts_used).get(folder.path.name, [])
 
 
-def _which(entry: Mapping[str, object]) -> tuple[object, ...]:
-    return entry.get("type"), entry.get("name"), entry.get("version")
+def _said(folder: RunFolder, path: Path) -> Sequence[dict[str, Any]]:
+    try:
+        return index.entries(folder, path)
+    except Damaged:
+        return []

@@ -25,7 +25,6 @@ from playhead.care.ground import Ground
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.runs import RunFacts
 from playhead.errors import Damaged, Misplaced
-from playhead.lanes.files.documents import unsealed
 from playhead.lanes.scalars import events
 from playhead.lanes.scalars.index import owner_of
 from playhead.layout import RunFolder, inside
@@ -102,13 +101,13 @@ def _look(ground: Ground, folder: RunFolder, full: bool, of_others: set[Path]) -
         return
     yield from _in_events(folder)
     lost = list(lineage.check(ground, folder)) if ground.catalogue is not None else []
-    known_paths = {finding.path for finding in lost} | of_others
-    noted = [finding for finding in _against_checksums(ground, folder, full) if finding.path not in known_paths]
+    told = {finding.path for finding in [*damaged, *lost]} | of_others
+    noted = [finding for finding in _against_checksums(ground, folder, full) if finding.path not in told]
     changed = [*_deleted(folder), *lost, *noted]
     yield from changed
     if ground.catalogue is not None and not of_others:
         # Where a text is not what was written, the catalogue is right and the file is not: it is not to be made anew.
-        yield from _against_catalogue(ground, folder, known, full and not changed)
+        yield from _against_catalogue(ground, folder, known, full and not (changed or damaged))
 
 
 def _of_another(ground: Ground, folder: RunFolder, run_id: str) -> Finding:
@@ -140,11 +139,7 @@ def _in_texts(ground: Ground, folder: RunFolder) -> Iterator[Finding]:
             can_be_made = path in again and ground.catalogue is not None
             mend = ground.command("repair") if can_be_made else "Mend the file by hand, or restore it from a copy"
             yield of_damage(LANE, flaw, mend, RUN_FACTS if can_be_made else "")
-    for path in (folder.artifacts_created, folder.artifacts_used):
-        try:
-            unsealed(path, facts.load(path))
-        except Damaged as error:
-            yield of_damage(LANE, error, "Mend the file by hand, or restore it from a copy")
+    yield from lineage.unreadable(ground, folder)
 
 
 def _in_events(folder: RunFolder) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, delete, func, select, true
 from sqlalchemy.dialects.sqlite import insert
@@ -13,6 +13,7 @@ from playhead.catalog.schema import artifact_uses, artifact_versions, artifacts,
 from playhead.catalog.typed_rows import row_of, rows_of
 
 Key = tuple[str, str]
+UseOfRun = tuple[str, str, int, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +174,48 @@ def users(connection: Connection) -> list[Use]:
     return rows_of(Use, connection.execute(query))
 
 
-def put_uses(connection: Connection, run: int, uses: Iterable[tuple[str, str, int, float]]) -> None:
-    """Say which versions a run used, instead of what was said before."""
-    connection.execute(delete(artifact_uses).where(artifact_uses.c.run == run))
-    rows = [
-        {"run": run, "type": type, "name": name, "version": version, "used_at": at} for type, name, version, at in uses
-    ]
+def used_by(connection: Connection, run_id: str) -> list[dict[str, Any]]:
+    """Return the versions that a run used, in order, each as the list of the run says it."""
+    uses, about = artifact_uses.c, artifact_versions.c
+    columns = ("name", "type", "version", "used_at", "size_bytes", "num_files")
+    query = (
+        select(*(uses[name] for name in columns[:4]), *(about[name] for name in columns[4:]))
+        .join(runs, runs.c.key == uses.run)
+        .outerjoin(
+            artifact_versions,
+            and_(about.type == uses.type, about.name == uses.name, about.version == uses.version),
+        )
+        .where(runs.c.id == run_id)
+        .order_by(uses.used_at)
+    )
+    return [dict(zip(columns, row, strict=True)) for row in connection.execute(query)]
+
+
+def made_by(connection: Connection, run_id: str) -> list[dict[str, Any]]:
+    """Return the versions that a run made, in order, each as the list of the run says it."""
+    columns = ("name", "type", "version", "created_at", "size_bytes", "num_files", "num_references")
+    table = artifact_versions.c
+    query = select(*(table[name] for name in columns)).where(table.created_by_run == run_id).order_by(table.created_at)
+    return [dict(zip(columns, row, strict=True)) for row in connection.execute(query)]
+
+
+def put_uses(connection: Connection, run: int, uses: Iterable[UseOfRun], *, keep: bool = False) -> None:
+    """Say which versions a run used.
+
+    Args:
+        connection: The catalogue.
+        run: The key of the run.
+        uses: Type, name and number of each version, and when it was used; of several for one version the first counts.
+        keep: Also keep what was said before of other versions.
+    """
+    if not keep:
+        connection.execute(delete(artifact_uses).where(artifact_uses.c.run == run))
+    rows = {
+        (type, name, version): {"run": run, "type": type, "name": name, "version": version, "used_at": at}
+        for type, name, version, at in reversed([*uses])
+    }
     if rows:
-        connection.execute(insert(artifact_uses).on_conflict_do_nothing(), rows)
+        put = insert(artifact_uses)
+        of_use = [artifact_uses.c[name] for name in ("run", "type", "name", "version")]
+        put = put.on_conflict_do_update(index_elements=of_use, set_={"used_at": put.excluded.used_at})
+        connection.execute(put, [*rows.values()])

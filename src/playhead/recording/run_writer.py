@@ -325,7 +325,7 @@ class RunWriter(Run):
         version = artifacts.usable(self._home, ref)
         if verify:
             version.check(progress=progress)
-        artifacts.use(self._home, self._folder, self._row.key, version, clock.now())
+        artifacts.use(self._home, self._folder, self.id, self._row.key, version, clock.now())
         return version
 
     def flush(self, *, sync: bool = False) -> None:
@@ -465,12 +465,19 @@ class RunWriter(Run):
                 self._let_go(status, reason)
             raise
         self._let_go(status, reason)
+        self._settle_lists()
         checksums.note_part(self._folder, self._claim.part, self._bulk.seals())
         if self._home.backlog.trouble is None:
             self._home.release(self._claim)
         else:
             self._claim.leave()
             self._home.backlog.leave(self._claim.path, self._files_key, self._end_key)
+
+    def _settle_lists(self) -> None:
+        if self._home.layout.artifacts.path.is_dir():
+            from playhead.artifact import lists  # loaded if there are some
+
+            lists.settle(self._home, self._folder, self.id)
 
     def _let_go(self, status: str, reason: str | None) -> None:
         self._bulk.let_go()

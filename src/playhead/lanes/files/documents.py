@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from playhead import disk, strictjson
+from playhead import disk, facts, strictjson
 from playhead.errors import Damaged
 
 RESTORE = "Restore it from a copy of the store, or run: playhead repair"
@@ -29,6 +29,11 @@ def unsealed(path: Path, content: dict[str, Any]) -> dict[str, Any]:
     if seal is not None and seal != _digest_of_content(content):
         raise Damaged(path, "the content whose digest it has", "another", RESTORE)
     return content
+
+
+def is_sealed(path: Path) -> bool:
+    """Return whether there is a JSON object with a digest of its own; what it is of is not looked at."""
+    return _SEAL in facts.load(path)
 
 
 def _digest_of_content(content: Mapping[str, Any]) -> str:
