@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from playhead import claims, clock, copies, disk, facts, filesystem, recovery
+from playhead.catalog import artifacts
 from playhead.catalog.database import Database
 from playhead.catalog.files import files_of
-from playhead.errors import Damaged, NotAStore, ReadOnly, StoreLocked, StoreTooNew, WrongType
+from playhead.errors import Damaged, NotAStore, PlayheadError, ReadOnly, StoreLocked, StoreTooNew, WrongType, foreseen
 from playhead.home import Home
 from playhead.layout import Layout, locate
 from playhead.paths import GivenPath, as_path
 from playhead.reading import open_to_read
 from playhead.store import FORMAT, NEEDED_VERSION, Progress, Store
 
+Uses = Mapping[str, Sequence[dict[str, Any]]]
+
+_NO_USES: Uses = MappingProxyType({})
 _SLACK_NS = 2 * clock.SECOND  # of the clock of a file system
 
 
@@ -152,19 +159,43 @@ def rebuild(path: GivenPath, progress: Progress = list) -> list[Damaged]:
         who = f"process {live[0].process.pid} on {live[0].process.hostname}"
         raise StoreLocked(f"the run {live[0].run_id} is being recorded by {who}; rebuild when it has ended")
     with disk.locked(layout.marker):
-        problems = _build(layout, progress)
+        problems = _build(layout, progress, _known_uses(layout))
     _open_for_recording(layout).close()
     return problems
 
 
-def _build(layout: Layout, progress: Progress) -> list[Damaged]:
-    """Build a catalogue beside the old one, then put it in its place."""
+def _known_uses(layout: Layout) -> Uses:
+    """Return which versions of artifacts each run used, as the old catalogue knows it, if that can be read."""
+    found: dict[str, Sequence[dict[str, Any]]] = {}
+    if layout.database.exists() and layout.artifacts.path.is_dir():
+        with (
+            contextlib.suppress(PlayheadError, OSError),
+            foreseen(layout.database),
+            contextlib.closing(Database(layout.database, "r")) as database,
+            database.read() as connection,
+        ):
+            if database.is_current():
+                for run_id in sorted({use.run_id for use in artifacts.users(connection)}):
+                    found[run_id] = artifacts.used_by(connection, run_id)
+    return found
+
+
+def _build(layout: Layout, progress: Progress, uses: Uses = _NO_USES) -> list[Damaged]:
+    """Build a catalogue beside the old one, then put it in its place.
+
+    Args:
+        layout: The store.
+        progress: Wraps the run folders while they are read.
+        uses: What is to be kept of each run whose list of used artifacts is damaged.
+    """
     temporary = disk.temporary_beside(layout.database)
     database = Database(temporary, "a", network=filesystem.is_network(layout.root))
     try:
         database.prepare()
         begun = os.stat(temporary).st_mtime_ns - _SLACK_NS
-        problems = recovery.fill(Home(layout, database), layout, progress)
+        home = Home(layout, database)
+        problems = recovery.fill(home, layout, progress)
+        problems += recovery.keep_all_uses(home, uses, {problem.path for problem in problems})
         database.note_place(copies.place_of(layout, temporary))
         database.checkpoint()
     finally:

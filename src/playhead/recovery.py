@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -230,6 +231,23 @@ def keep_uses(home: Home, folder: RunFolder, run_id: str, uses: Sequence[dict[st
     return flaw if lost else None
 
 
+def keep_all_uses(home: Home, uses: Mapping[str, Sequence[dict[str, Any]]], told: Container[object]) -> list[Damaged]:
+    """Keep in a new catalogue what an earlier one knew of each run; otherwise as `keep_uses`.
+
+    Args:
+        home: The store with the new catalogue.
+        uses: The versions that each run used.
+        told: The lists of which it is known already that they cannot be read.
+    """
+    flaws = []
+    for run_id, known in uses.items():
+        with home.database.read() as connection:
+            row = catalog_runs.find(connection, run_id)
+        if row is not None:
+            flaws.append(keep_uses(home, home.layout.run_at(row.run_dir), run_id, known))
+    return [flaw for flaw in flaws if flaw is not None and flaw.path not in told]
+
+
 def cut_torn(path: Path) -> None:
     """Cut what a crash left of the last line of an event file that nobody writes any more."""
     if torn := events.torn_bytes(path):
@@ -425,12 +443,12 @@ def index_all(home: Home, folder: RunFolder, known: RunFacts, reels: Iterable[st
     """
     key = home.put(known).key
     problems: list[Damaged] = []
-    for part in folder.parts():
+    parts = [partial(index_part, home, key, known.id, folder, part, mend=False) for part in folder.parts()]
+    for index in (*parts, partial(index_uses, home, key, folder)):
         try:
-            index_part(home, key, known.id, folder, part, mend=False)
+            index()
         except Damaged as problem:
             problems.append(problem)
-    index_uses(home, key, folder)
     index_replays(home, key, known.id, reels)
     if problems:
         raise problems[0]

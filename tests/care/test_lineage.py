@@ -159,6 +159,28 @@ def test_a_list_whose_writer_died_before_it_was_noted_is_noted(path: Path, is_us
     assert wrong(path) == []
 
 
+@pytest.mark.parametrize("lose", LOSSES)
+def test_a_rebuild_keeps_the_uses_of_a_damaged_list_and_names_it(path: Path, lose: Callable[[Path], None]) -> None:
+    used, file = lineage_of_version(path), path / RUN / "artifacts_used.json"
+    data = file.read_bytes()
+    lose(file)
+    assert [problem.path for problem in playhead.rebuild(path)] == [str(file)]
+    assert lineage_of_version(path) == used
+    assert [finding.path for finding in wrong(path)] == [file]
+    repair(path)
+    assert file.read_bytes() == data
+    assert wrong(path) == []
+
+
+def test_a_rebuild_takes_a_list_as_it_is_if_nothing_is_noted_of_it(path: Path) -> None:
+    (path / RUN / "checksums.json").unlink()
+    empty(path / RUN / "artifacts_used.json")
+    assert playhead.rebuild(path) == []
+    with playhead.open(path, mode="r") as store:
+        assert store.sql("SELECT * FROM artifact_uses").to_pylist() == []
+    assert wrong(path) == []
+
+
 def test_a_list_that_is_as_noted_is_believed_and_not_the_catalogue(path: Path) -> None:
     file = path / RUN / "artifacts_used.json"
     data = file.read_bytes()
@@ -196,6 +218,17 @@ def test_a_list_of_which_nothing_else_is_known_stays_as_it_is_and_is_found(path:
         assert store.runs["run_c"].status == "finished"
     assert file.read_bytes() == lost
     assert [(finding.path, finding.cure) for finding in wrong(path)] == [(file, "")]
+
+
+def test_the_replays_of_a_run_with_an_unreadable_list_are_indexed(path: Path) -> None:
+    with playhead.open(path, mode="r") as store:
+        steps = store.sql("SELECT count(*) AS n FROM steps").to_pylist()
+    file = next(path.glob("pong/*/runs/run_a")) / "artifacts_used.json"
+    garble(file)
+    os.utime(file.parent, (1, 1))  # else the rebuild looks at it once more
+    assert [problem.path for problem in playhead.rebuild(path)] == [str(file)]
+    with playhead.open(path, mode="r") as store:
+        assert store.sql("SELECT count(*) AS n FROM steps").to_pylist() == steps
 
 
 def test_a_list_is_found_without_reading_all(path: Path) -> None:
