@@ -166,6 +166,23 @@ def test_a_copy_without_the_artifacts_that_its_catalogue_knows_lists_none(tmp_pa
     assert answers(tmp_path / "copy", "r")["artifacts"] == "[]"
 
 
+@pytest.mark.parametrize("mode", ["a", "r"])
+def test_a_copy_keeps_lineage_of_which_the_list_was_emptied(tmp_path: Path, mode: str) -> None:
+    source = tmp_path / "model.bin"
+    source.write_bytes(b"weights")
+    with playhead.open(tmp_path / "s") as store:
+        store.artifacts.save("model", source)
+        with store.run("p", "n", run_id="r", environment=False) as run:
+            run.use_artifact("model:v1")
+    by_cp(tmp_path / "s", tmp_path / "copy")
+    (file,) = (tmp_path / "copy").glob("*/*/runs/r/artifacts_used.json")
+    data = file.read_bytes()
+    file.write_text('{"artifacts": []}')
+    with playhead.open(tmp_path / "copy", mode) as store:
+        assert [(use["id"], use["name"]) for use in store.sql(USES).to_pylist()] == [("r", "model")]
+    assert (file.read_bytes() == data) == (mode == "a")  # what is open for reading is not changed
+
+
 def test_copies_of_a_store_that_others_record_into_are_complete(tmp_path: Path) -> None:
     source, scratch = tmp_path / "s", tmp_path / "scratch"
     scratch.mkdir()

@@ -248,15 +248,21 @@ class _Comparison:
         return set(read.tags) != row.tags or catalog_runs.typed(read.values) != row.values
 
     def _uses(self, folder: RunFolder, row: Standing) -> Iterator[Work]:
-        from playhead.artifact import index
+        from playhead.artifact import index, lists
 
         try:
             said = {(str(use.get("type")), str(use.get("name")), use.get("version")) for use in index.used_by(folder)}
         except (Damaged, TypeError) as trouble:
             self._tell(f"what a run used could not be read: {trouble}")
             return
-        if said != row.uses:
-            yield partial(recovery.index_uses, key=row.key, folder=folder)
+        if said == row.uses:
+            return
+        # One that is whole is the list of the moment in which it was copied. Of another, the catalogue may know more.
+        is_whole = lists.is_sealed(folder.artifacts_used) and lists.is_noted(folder, folder.artifacts_used) is not False
+        if is_whole or not said <= row.uses:
+            yield partial(index.put_uses, key=row.key, folder=folder, keep=not is_whole)
+        elif not self.is_private and self.since is None:
+            yield partial(recovery.settle_lists, folder=folder, run_id=row.row["id"])
 
     def _reel(self, folder: RunFolder, read: RunFacts, row: Standing, reel_id: str) -> Iterator[Work]:
         from playhead import replay_index  # loaded where there are replays: it needs NumPy
