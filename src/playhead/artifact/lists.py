@@ -22,7 +22,20 @@ from playhead.layout import RunFolder
 from playhead.quarantine import Quarantine
 from playhead.wording import listed
 
-__all__ = ["add", "again", "complete", "encoded", "flaw", "is_noted", "is_sealed", "is_short", "missing", "settle"]
+__all__ = [
+    "add",
+    "again",
+    "complete",
+    "encoded",
+    "flaw",
+    "is_noted",
+    "is_sealed",
+    "is_short",
+    "missing",
+    "paths",
+    "settle",
+    "spelled",
+]
 
 Entry = dict[str, Any]
 
