@@ -28,6 +28,7 @@ LAYERS: list[set[str]] = [
     {"sampling", "trace", "simulators", "live"},
     {"episode"},
     {"dataset", "replay"},
+    {"signs"},
     {"home"},
     {"episode_index", "replay_index", "artifact"},
     {"datasets", "replays", "run_seals", "artifacts", "traces"},

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from playhead import checksums, disk, facts, strictjson
+from playhead import checksums, disk, facts, signs, strictjson
 from playhead.backlog import Backlog
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.database import Database
@@ -31,6 +32,7 @@ class Home:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "backlog", Backlog(self.database))
+        self.database.last_sign = partial(signs.last_ns, self.layout)
 
     def check_writable(self, to: str = "change it") -> None:
         """Refuse what would change a store that is open for reading, before anything is changed.

@@ -73,8 +73,7 @@ def _end(home: Home, run_id: str, run_dir: str, folder: RunFolder) -> bool:
     key = home.put(known).key
     _index_rest(home, key, run_id, folder, folder.parts(), mend=is_running)
     if is_running:
-        last_sign = _last_indexed(home, key) or _last_moment(folder, 1, os.stat(folder.meta).st_mtime)
-        end(home, run_dir, "failed", PROCESS_NOT_FOUND, last_sign)
+        end(home, run_dir, "failed", PROCESS_NOT_FOUND, _last_sign(home, key))
         _recover_traces(home, run_id)
         _complete_lists(home, folder, run_id)
         home.write_summary(folder, home.best_of(key))
@@ -150,9 +149,7 @@ def settle(home: Home, claim: Claim) -> None:
     _index_rest(home, key, claim.run_id, folder, parts, mend=claim.part != EDITING)
     if claim.part == 1 and facts.load(folder.status).get("status", "running") == "running":
         reason = PROCESS_NOT_FOUND if claim.is_found_dead() else NO_SIGN_OF_LIFE
-        indexed, written = _last_indexed(home, key), _last_moment(folder, claim.part, os.stat(claim.path).st_mtime)
-        last_sign = indexed if indexed and claim.is_copied() else max(indexed, written)
-        end(home, claim.run_dir, "failed", reason, last_sign)
+        end(home, claim.run_dir, "failed", reason, _last_sign(home, key))
     _recover_traces(home, claim.run_id)
     _complete_lists(home, folder, claim.run_id)
     home.write_summary(folder, home.best_of(key))
@@ -318,16 +315,11 @@ def _forget(home: Home, claim: Claim) -> None:
         traces.remove(home, claim.run_id)
 
 
-def _last_indexed(home: Home, key: int) -> float:
-    """Return when the last was recorded that is indexed; 0 if nothing is. The files of a copy may all be new."""
+def _last_sign(home: Home, key: int) -> float:
+    """Return when a run that says that it is running gave its last sign of life, as its duration says."""
     with home.database.read() as connection:
         row = catalog_runs.by_key(connection, key)
-    return row.created_at + row.duration_seconds if row.duration_seconds else 0.0
-
-
-def _last_moment(folder: RunFolder, part: int, last_sign: float) -> float:
-    path = folder.events(part)
-    return max(last_sign, os.stat(path).st_mtime) if path.exists() else last_sign
+    return row.created_at + (row.duration_seconds or 0.0)
 
 
 def index_part(home: Home, key: int, run_id: str, folder: RunFolder, part: int, *, mend: bool) -> None:

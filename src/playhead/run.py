@@ -95,7 +95,7 @@ class Run:
     def duration(self) -> float | None:
         """How many seconds it ran, or has been running.
 
-        If its recorder is gone and nobody has settled the run yet, up to the last sign of life in the catalogue.
+        If its recorder is gone and nobody has settled the run yet, up to its last sign of life.
         """
         if self.status == "running" and claims.is_recorded(self._home.layout, self.id):
             return max(0.0, clock.now() - self.created_at)

@@ -8,7 +8,7 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,10 @@ class Database:
         mode: `a` to read and write (the file is made if missing), `r` to read, `immutable` to read from a medium that
             cannot change, where SQLite's locks and shared memory are impossible.
         network: The file lies on a network file system, where write-ahead logging is unsafe: use a rollback journal.
+
+    Attributes:
+        last_sign: What queries of our own call as `last_sign(id, run_dir, indexed, episodes)`: the stamp of the last
+            sign of life of a run that says that it is running, from its files and from what of it is indexed.
     """
 
     def __init__(self, path: Path, mode: str = "a", *, network: bool = False) -> None:
@@ -65,6 +69,7 @@ class Database:
         self._mapped = MAPPED
         self._identity: tuple[int, int] | None = None
         self._named_log = 0
+        self.last_sign: Callable[[str, str, int, str], int] = _indexed_alone
         self._engine = self._make_engine()
         _open.add(self)
 
@@ -152,6 +157,7 @@ class Database:
 
     def _set_up(self, connection: DBAPIConnection, entry: ConnectionPoolEntry) -> None:
         entry.info["busy_seconds"] = self._busy_seconds
+        connection.create_function("last_sign", 4, self._last_sign)
         cursor = connection.cursor()
         settings = ["foreign_keys=ON", "temp_store=MEMORY", "cache_size=-10000"]
         if self.network:
@@ -165,6 +171,9 @@ class Database:
             raise self.damaged(str(error)) from error
         finally:
             cursor.close()
+
+    def _last_sign(self, run_id: str, run_dir: str, indexed_ns: int, episodes: str) -> int:
+        return self.last_sign(run_id, run_dir, indexed_ns, episodes)
 
     def prepare(self) -> None:
         """Make or migrate the tables. Call it while holding the lock of the store.
@@ -443,6 +452,10 @@ def _is_of_rows(error: BaseException | None) -> bool:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     words = ("integer overflow", "malformed JSON")
     return code in (sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH) or str(error) in words
+
+
+def _indexed_alone(_id: str, _run_dir: str, indexed_ns: int, _episodes: str) -> int:
+    return indexed_ns
 
 
 def driver_rows(connection: Connection, sql: str, parameters: Any = ()) -> Sequence[Any]:

@@ -4,7 +4,7 @@
 |---|---|
 | `id`, `project`, `name`, `status`, `notes`, `hostname`, `exit_reason` | text |
 | `created_at`, `started_at`, `ended_at`, `updated_at`, `deleted_at` | a time: seconds, or '2026-11-15 08:30' |
-| `duration` | seconds; of a run that is not known to have ended, up to the last sign of life that is indexed |
+| `duration` | seconds; of a run that is not known to have ended, up to its last sign of life |
 | `best`, `best_step`, `best_metric` | the best value of the primary metric, sorted good first; its step and metric |
 | `best_value` | the same value; sorts as the number that it is |
 | `points` | how many metric values were logged |

@@ -50,17 +50,23 @@ class RunRow(NamedTuple):
     config: str
 
 
-# How long a run took. Of one that is not known to have ended, up to the last sign of life that is indexed: the newest
-# line of its event files, or the begin or end of the newest episode of a reel.
-_LAST_SIGN_NS = """max(
+# How long a run took. Of one that is not known to have ended, up to its last sign of life. The catalogue knows the
+# newest line of its event files that is indexed, and the begin or end of the newest episode of a reel; `last_sign`
+# looks at what else the recorder left, such as the newest episodes of datasets (see `Database.last_sign`).
+_INDEXED_NS = """max(
     coalesce((SELECT max(last_ns) FROM sources WHERE sources.run = runs.key), 0),
     coalesce((
         SELECT max(coalesce(e.ended_ns, e.began_ns)) FROM reels JOIN replay_episodes AS e ON e.reel = reels.key
         WHERE reels.run = runs.key AND e.number = (SELECT max(number) FROM replay_episodes WHERE reel = reels.key)
     ), 0))"""
+_EPISODES = """(
+    SELECT json_group_array(json_array(folder, created_ns, duration_ns)) FROM (
+        SELECT folder, created_ns, duration_ns FROM episode_folders WHERE run_id = runs.id
+        ORDER BY created_ns DESC LIMIT 8))"""
+LAST_SIGN_NS = f"last_sign(runs.id, runs.run_dir, {_INDEXED_NS}, {_EPISODES})"
 DURATION: ColumnElement[float] = func.coalesce(
     runs.c.duration_seconds,
-    case((runs.c.status == "running", literal_column(f"max(0.0, {_LAST_SIGN_NS} / 1e9 - runs.created_at)"))),
+    case((runs.c.status == "running", literal_column(f"max(0.0, {LAST_SIGN_NS} / 1e9 - runs.created_at)"))),
 ).label("duration_seconds")
 
 ROW = select(*(DURATION if name == "duration_seconds" else runs.c[name] for name in RunRow._fields))

@@ -16,8 +16,19 @@ where it relies on them:
 """
 
 from playhead.journal.mending import cut_lost, is_lost
+from playhead.journal.newest import newest
 from playhead.journal.reader import Damage, JournalReader, Record
 from playhead.journal.segment import Position
 from playhead.journal.writer import SEGMENT_BYTES, JournalWriter
 
-__all__ = ["SEGMENT_BYTES", "Damage", "JournalReader", "JournalWriter", "Position", "Record", "cut_lost", "is_lost"]
+__all__ = [
+    "SEGMENT_BYTES",
+    "Damage",
+    "JournalReader",
+    "JournalWriter",
+    "Position",
+    "Record",
+    "cut_lost",
+    "is_lost",
+    "newest",
+]

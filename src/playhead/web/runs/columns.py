@@ -44,6 +44,8 @@ def values_of(connection: Connection, rows: Sequence[RunRow], names: Sequence[st
         family, _, rest = name.partition(".")
         if name == "tags":
             return sorted(strictjson.decode(row.tags))
+        if name == "duration":
+            return row.duration_seconds
         if not rest:
             return plain_values[row.key][own.index(name)]
         if family == "config":
