@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import queue
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -147,6 +149,36 @@ def test_what_others_change_is_not_told(
         stream.next(timeout=0.8)
     own_ask.post("/api/runs/tag", json={"ids": [SECOND], "add": ["x"]})
     assert stream.next()["runs"][SECOND]["updated_at"] > 0
+
+
+_DYING = """
+import sys, time, playhead
+run = playhead.open(sys.argv[1]).run("p", "n", run_id="dies", environment=False)
+run.log({"x": 1}); run.log_text("begun"); run.flush()
+print("begun", flush=True); time.sleep(60)
+"""
+
+
+def test_the_last_sign_of_life_never_goes_back(listen: Callable[..., Stream], own_store: playhead.Store) -> None:
+    recorder = subprocess.Popen([sys.executable, "-c", _DYING, own_store.path], stdout=subprocess.PIPE)
+    try:
+        assert recorder.stdout is not None
+        recorder.stdout.readline()
+        stream = listen(runs="dies")
+        began = stream.next()["runs"]["dies"]["updated_at"]
+        beat = int(began) + 15
+        os.utime(own_store.path / ".recording" / "dies.1.json", (beat, beat))
+        stream.until(lambda event: event["runs"]["dies"]["updated_at"] == beat)
+    finally:
+        recorder.kill()
+        recorder.communicate()
+    died = stream.until(lambda event: event["runs"]["dies"]["is_stale"])
+    assert died["runs"]["dies"]["updated_at"] == beat
+    later = listen(runs="dies")  # of somebody who did not see it before
+    assert later.next()["runs"]["dies"]["updated_at"] == beat
+    playhead.open(own_store.path).close()
+    settled = stream.until(lambda event: event["runs"]["dies"]["status"] == "failed")
+    assert settled["runs"]["dies"]["updated_at"] == beat
 
 
 def test_the_list_is_told(listen: Callable[..., Stream], own_store: playhead.Store, own_ask: httpx.Client) -> None:

@@ -15,6 +15,7 @@ from sqlalchemy.dialects import sqlite
 from playhead.catalog.database import driver_rows
 from playhead.catalog.fields import Resolver, sorted_value
 from playhead.catalog.query import RunQuery
+from playhead.catalog.runs import LAST_SIGN_NS
 from playhead.catalog.schema import run_tags, runs
 from playhead.catalog.typed_rows import rows_of
 from playhead.errors import BadQuery
@@ -288,7 +289,7 @@ def _number(column: Any) -> Any:
 
 
 class State(NamedTuple):
-    """What of a run grows while it is recorded."""
+    """What of a run grows while it is recorded; the last sign of life only of one that says that it is running."""
 
     id: str
     run_dir: str
@@ -297,14 +298,15 @@ class State(NamedTuple):
     media: int
     episodes: int
     updated_at: float
+    last_sign_ns: int
 
 
-_STATES = """
+_STATES = f"""
     SELECT id, run_dir, status, metric_count, (SELECT count(*) FROM media WHERE media.run = runs.key),
            (SELECT count(*) FROM reels JOIN replay_episodes AS e ON e.reel = reels.key WHERE reels.run = runs.key)
            + (SELECT count(*) FROM episode_folders WHERE run_id = runs.id AND uid IS NOT NULL),
-           updated_at
-    FROM runs WHERE id IN ({marks})"""
+           updated_at, CASE WHEN status = 'running' THEN {LAST_SIGN_NS} ELSE 0 END
+    FROM runs WHERE id IN ({{marks}})"""
 
 
 def states(connection: Connection, ids: Sequence[str]) -> list[State]:

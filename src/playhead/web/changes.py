@@ -8,9 +8,7 @@ holds what changed since it was last sent: one that is slow misses states in bet
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import os
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -239,19 +237,13 @@ class Changes:
             "log_bytes": self._log_bytes(state.run_dir),
             "episodes": state.episodes,
             "media": state.media,
-            "updated_at": max(state.updated_at, self._signs_of_life(state)),
+            "updated_at": self._updated_at(state),
         }
 
-    def _signs_of_life(self, state: browse.State) -> float:
-        """Tell when a run that records last wrote a value or a line, or gave a sign that it lives; whole seconds."""
-        if state.status != "running":
-            return 0.0
-        folder = self._home.layout.run_at(state.run_dir)
-        times = [self._liveness.last_beat(state.id)]
-        for path in (folder.events(), folder.logs):
-            with contextlib.suppress(OSError):
-                times.append(os.lstat(path).st_mtime)
-        return float(int(max(times)))
+    def _updated_at(self, state: browse.State) -> float:
+        """Return when a run last changed, or gave a sign that it lives, in whole seconds; never less than before."""
+        before: float = self._states.get(state.id, {}).get("updated_at", 0.0)
+        return max(state.updated_at, float(state.last_sign_ns // clock.SECOND), before)
 
     def _look_at_logs(self) -> dict[str, State]:
         return {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Mapping
 
@@ -23,7 +22,7 @@ class Liveness:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._lock = threading.Lock()
-        self._live: Mapping[str, float] = {}
+        self._live: frozenset[str] = frozenset()
         self._shown: Mapping[str, list[str]] = {}
         self._asked_ns: int | None = None
 
@@ -31,33 +30,18 @@ class Liveness:
         """Tell whether a run says that it is running, but no process records it any more."""
         return status == "running" and run_id not in self._now()[0]
 
-    def last_beat(self, run_id: str) -> float:
-        """Tell when a process that records a run last gave a sign of life; 0 if none does."""
-        return self._now()[0].get(run_id, 0.0)
-
     def shown(self, run_id: str) -> list[str]:
         """Name what a run shows live, as `/api/live` does: one for each environment, as a rule."""
         return self._now()[1].get(run_id, [])
 
-    def _now(self) -> tuple[Mapping[str, float], Mapping[str, list[str]]]:
+    def _now(self) -> tuple[frozenset[str], Mapping[str, list[str]]]:
         with self._lock:
             now = clock.elapsed_ns()
             if self._asked_ns is None or now - self._asked_ns > _LASTS_NS:
-                self._live = _find_live(self._layout)
+                self._live = frozenset(one.run_id for one in claims.live(self._layout) if one.part)
                 self._shown = _find_shown()
                 self._asked_ns = clock.elapsed_ns()
             return self._live, self._shown
-
-
-def _find_live(layout: Layout) -> Mapping[str, float]:
-    """Find the runs that are being recorded, and when each last gave a sign of life."""
-    found: dict[str, float] = {}
-    for path in claims.paths(layout):
-        one = claims.Claim.load(path)
-        if one is not None and one.part and one.is_live():
-            with contextlib.suppress(FileNotFoundError):  # it ended just now
-                found[one.run_id] = max(found.get(one.run_id, 0.0), path.stat().st_mtime)
-    return found
 
 
 def _find_shown() -> Mapping[str, list[str]]:
