@@ -13,8 +13,9 @@ import sys
 import threading
 import time
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ import pytest
 import playhead
 from playhead.care.verifying import verify
 from playhead.errors import BadName, Closed, Exists, NotFound, StoreLocked, WrongShape, WrongType
+from playhead.trace import TraceWriter
 
 
 def begin(store: playhead.Store, name: str = "n", **options: object) -> playhead.RunWriter:
@@ -835,3 +837,48 @@ def test_a_primary_metric_that_is_set_last_has_its_best_value_in_the_folder(stor
             time.sleep(0.01)
         run.set_primary_metric("loss", "min")
     assert json.loads((run.path / "summary.json").read_text())["best_metric_value"] == 0.5
+
+
+def in_a_thread(call: Callable[[], object]) -> tuple[threading.Thread, list[BaseException]]:
+    """Call something in a thread; its errors come into the list."""
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            call()
+        except BaseException as error:  # noqa: BLE001
+            errors.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread, errors
+
+
+def test_a_run_may_end_while_another_thread_logs_text(store: playhead.Store) -> None:
+    def log_on(run: playhead.RunWriter) -> None:
+        while True:
+            run.log_text("x")
+
+    for _ in range(5):
+        run = begin(store)
+        thread, errors = in_a_thread(partial(log_on, run))
+        time.sleep(0.05)
+        run.close()
+        thread.join()
+        assert [type(error) for error in errors] == [Closed]
+
+
+def test_two_threads_may_close_a_recorder_at_once(store: playhead.Store) -> None:
+    for number in range(5):
+        with begin(store) as run:
+            made = run.new_reel() if number % 2 else run.trace("fit")
+            for value in range(9):
+                if isinstance(made, TraceWriter):
+                    made.append({"x": np.full(3, float(value))})
+                else:
+                    made.step({"x": np.full(3, float(value))}, 1.0, False, False)
+            closing = [in_a_thread(made.close) for _ in range(4)]
+            for thread, errors in closing:
+                thread.join()
+                assert errors == []
+        assert run.status == "finished"

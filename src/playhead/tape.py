@@ -142,6 +142,7 @@ class Tape:
         self._journal = JournalWriter(folder, segment_bytes=segment_bytes, named=prepare_sync is None)
         self._prepare_sync = prepare_sync
         self._turn = threading.RLock()
+        self._closing = threading.Lock()
         self._recorders: list[Recorder] = []
         self._sync_ns = sync_ns
         self._synced_at = clock.elapsed_ns()
@@ -244,9 +245,13 @@ class Tape:
         Raises:
             OSError: Not everything could be written. What could is on the tape; closing may be tried again.
         """
-        if not self._is_closed:
-            self.finish()
-            self._let_go()
+        if self._is_closed:
+            return
+        self.refuse_in_child()  # where another thread of the parent may have held the lock
+        with self._closing:  # a second thread waits until the first has closed it
+            if not self._is_closed:
+                self.finish()
+                self._let_go()
 
     def finish(self, *, sync: bool = True) -> None:
         """Write everything down, and record no more; the journal stays this tape's. Finishing twice is fine.

@@ -133,8 +133,10 @@ class RunWriter(Run):
 
     def log_text(self, text: str) -> None:
         """Add lines to the text log, each with date, time and zone."""
-        self._check()
-        self._append_text(strictjson.plain(str(text)))
+        text = strictjson.plain(str(text))
+        with self._lock:  # nobody ends the run in between
+            self._check()
+            self._append_text(text)
 
     def _append_text(self, text: str) -> None:
         lines = text.split("\n") if text else [""]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -61,6 +62,7 @@ class TraceWriter:
         chosen = _chosen(bucket, retention)
         disk.make_folders(self._target.parent)
         self._ended: str | None = "never begun"
+        self._closing = threading.Lock()
         self._seen: tuple[int, ...] | None = None  # what tells this file from one that another writer makes
         before = self._before(resume)
         facts: dict[str, Any] = {
@@ -166,10 +168,13 @@ class TraceWriter:
         """
         if self._ended is not None or sys.is_finalizing():  # by then its steps are on the tape
             return
-        self._tape.finish()
-        forms.seal(self._target)
-        self._tape.take_away()
-        self._ended = "finished"
+        self._tape.refuse_in_child()  # where another thread of the parent may have held the lock
+        with self._closing:  # a second thread waits until the first has closed it
+            if self._ended is None:
+                self._tape.finish()
+                forms.seal(self._target)
+                self._tape.take_away()
+                self._ended = "finished"
 
     def abort(self) -> None:
         """Stop, and remove what was recorded since it was opened."""
