@@ -1,17 +1,20 @@
 """What is done when the program ends, while the libraries that it needs still work.
 
-Python calls exit handlers from the newest to the oldest. A library that is imported after Playhead takes itself apart
-first: without h5py's text types no file can be sealed. So the handlers here count as registered last.
+Python calls exit handlers from the newest to the oldest. Those here keep the place that they got when Playhead was
+loaded, so handlers that the program registers later run before them and can still record. h5py is often imported later
+too, and without its text types no file can be sealed: it takes itself apart after the handlers here.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import threading
+import sys
 from collections.abc import Callable
 
 _handlers: list[Callable[[], None]] = []
+_teardowns: list[Callable[[], object]] = []  # of libraries that were imported later
+_had_h5py = "h5py" in sys.modules
 
 
 def register(handler: Callable[[], None]) -> None:
@@ -19,20 +22,30 @@ def register(handler: Callable[[], None]) -> None:
     _handlers.append(handler)
 
 
-def come_first() -> None:
-    """Run the handlers before those of every library that is imported so far."""
-    atexit.unregister(_call_all)
-    atexit.register(_call_all)
+def come_before_h5py() -> None:
+    """Let h5py, which is imported by now, take itself apart after the handlers."""
+    if _had_h5py or _teardowns:
+        return
+    teardown = getattr(sys.modules["h5py"], "_unregister_converters", None)
+    if teardown is None:  # a version that names it otherwise: then also before the handlers of the program
+        atexit.unregister(_at_exit)
+        atexit.register(_at_exit)
+        return
+    atexit.unregister(teardown)
+    _teardowns.append(teardown)
+
+
+def _at_exit() -> None:
+    with contextlib.ExitStack() as each:  # also if a handler fails
+        for teardown in _teardowns:
+            each.callback(teardown)
+        _call_all()
 
 
 def _call_all() -> None:
-    with contextlib.ExitStack() as each:  # also if one of them fails
+    with contextlib.ExitStack() as each:
         for handler in _handlers:
             each.callback(handler)
 
 
-come_first()
-# Called when the main thread has ended, before exit handlers run. CPython has had it since 3.9, for its own use. Should
-# a later version lack it, the order is still right after each import of h5py by Playhead, which also comes first.
-with contextlib.suppress(AttributeError, RuntimeError):
-    threading._register_atexit(come_first)  # type: ignore[attr-defined]
+atexit.register(_at_exit)

@@ -69,7 +69,7 @@ class ReelWriter(ReelRecorder):
             disk.sweep(part)
         self._seal(segment)
         sealing.make_empty(self.files)
-        at_exit.come_first()  # h5py was imported, if not before; at the end, sealing needs what it takes apart
+        at_exit.come_before_h5py()  # which `make_empty` has imported, and the last sealing needs whole
         note_in_index(ReplayFolder(self.files.folder), self.files)
         with contextlib.closing(Reel(self.files)) as reel:
             if any(isinstance(part, ForeignPart) for part in reel.parts):
