@@ -3,18 +3,27 @@
 Python calls exit handlers from the newest to the oldest. Those here keep the place that they got when Playhead was
 loaded, so handlers that the program registers later run before them and can still record. h5py is often imported later
 too, and without its text types no file can be sealed: it takes itself apart after the handlers here.
+
+A forked child of `multiprocessing` calls no exit handlers, only finalizers of that module.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import os
 import sys
+import threading
 from collections.abc import Callable
+
+_LAST_OF_CHILD = -99  # after the finalizers of the program, before the one that removes the child's temporary folder
 
 _handlers: list[Callable[[], None]] = []
 _teardowns: list[Callable[[], object]] = []  # of libraries that were imported later
 _had_h5py = "h5py" in sys.modules
+_handled_at_fork: int | None = None  # the id of what the parent was handling: a child sees it as if it were its own
+_is_watching_child = False
+_raised_in_child: BaseException | None = None
 
 
 def register(handler: Callable[[], None]) -> None:
@@ -35,6 +44,51 @@ def come_before_h5py() -> None:
     _teardowns.append(teardown)
 
 
+def watch_child() -> None:
+    """Call the handlers at the end of this process also if it is a child of `multiprocessing`."""
+    global _is_watching_child
+    if _is_watching_child:
+        return
+    process = sys.modules.get("multiprocessing.process")  # always loaded in such a child
+    if process is not None and process.parent_process() is not None:
+        from multiprocessing.util import Finalize
+
+        Finalize(None, _end_child, exitpriority=_LAST_OF_CHILD)
+        _is_watching_child = True
+
+
+def raised() -> BaseException | None:
+    """Return the exception that ends the program, if it is known."""
+    if _is_watching_child:
+        return _raised_in_child
+    return None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)  # of a session, any earlier input
+
+
+def _end_child() -> None:
+    global _raised_in_child
+    error = sys.exc_info()[1]
+    _raised_in_child = None if id(error) == _handled_at_fork else error
+    if sys.modules["multiprocessing"].get_start_method(allow_none=True) == "spawn":  # it calls exit handlers later
+        return
+    if _threads_of_program():
+        threading.Thread(target=_outlast_threads, name="playhead-end").start()
+    else:
+        _call_all()
+
+
+def _threads_of_program() -> list[threading.Thread]:
+    """List the threads that a program waits for before it ends."""
+    besides = threading.main_thread(), threading.current_thread()
+    return [thread for thread in threading.enumerate() if not thread.daemon and thread not in besides]
+
+
+def _outlast_threads() -> None:
+    while threads := _threads_of_program():
+        for thread in threads:
+            thread.join()
+    _call_all()
+
+
 def _at_exit() -> None:
     with contextlib.ExitStack() as each:  # also if a handler fails
         for teardown in _teardowns:
@@ -48,4 +102,12 @@ def _call_all() -> None:
             each.callback(handler)
 
 
+def _after_fork() -> None:
+    global _handled_at_fork, _is_watching_child, _raised_in_child
+    error = sys.exc_info()[1]
+    _handled_at_fork = None if error is None else id(error)
+    _is_watching_child, _raised_in_child = False, None
+
+
 atexit.register(_at_exit)
+os.register_at_fork(after_in_child=_after_fork)

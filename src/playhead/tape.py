@@ -153,6 +153,7 @@ class Tape:
         self._is_started = False
         self._is_closed = False
         self._pid = os.getpid()
+        at_exit.watch_child()
         _tapes.add(self)
 
     def add(self, declaration: Declaration, recorder: Recorder) -> None:

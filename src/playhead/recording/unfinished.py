@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import warnings
 import weakref
 from functools import partial
@@ -24,6 +23,7 @@ _dropped: set[RunWriter] = set()  # of which nobody holds the writer: their own 
 
 def add(run: RunWriter) -> None:
     """Remember a run until it ends."""
+    at_exit.watch_child()
     _open.add(run)
 
 
@@ -59,7 +59,7 @@ def wait() -> None:
 
 def _at_exit() -> None:
     """End what the program left open."""
-    raised = None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)  # of a session, any earlier input
+    raised = at_exit.raised()
     with contextlib.ExitStack() as each:  # also if one of them fails
         for run in list(_open):
             each.callback(_end, run, raised)

@@ -108,6 +108,7 @@ class ReplayWriter:
         self._learn(self._recorded_names())
         self._reel = ReelWriter(self._files, self._config)
         self._is_closed = False
+        at_exit.watch_child()
         _started.add(self)
 
     def _recorded_names(self) -> list[str]:
