@@ -157,3 +157,96 @@ for number in range(STEPS):
     done = played(tmp_path / "s", program)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert not list((tmp_path / "s").rglob("*.journal"))
+
+
+@pytest.mark.parametrize("kind", ["metrics", "text", *(kind for kind in USE if kind != "metrics")])
+def test_a_daemon_thread_that_still_records_ends_without_a_word(tmp_path: Path, kind: str) -> None:
+    begin, step = USE.get(kind, ("pass", ""))
+    step = {"metrics": "run.log({'x': number})", "text": "run.log_text('x')"}.get(kind, step)
+    program = f"""
+run = store.run("p", "n", environment=False)
+{begin}
+count = 0
+
+def work() -> None:
+    global count
+    number = 0
+    while True:
+        number += 1
+        {step}
+        count = number
+        {"time.sleep(0.001)" if kind != "text" else ""}
+
+atexit.register(time.sleep, 0.05)
+threading.Thread(target=work, daemon=True).start()
+while count < STEPS:
+    time.sleep(0.01)
+"""
+    late = "atexit.register(time.sleep, 0.3)"  # so that the thread meets what has ended
+    done = played(tmp_path / "s", program, first=late)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    with playhead.open(tmp_path / "s") as store:
+        assert store.runs[0].status == "finished"
+
+
+def test_a_daemon_thread_hears_that_the_program_has_closed_its_run(tmp_path: Path) -> None:
+    program = """
+run = store.run("p", "n", environment=False)
+
+def work() -> None:
+    while True:
+        run.log({"x": 1.0})
+
+thread = threading.Thread(target=work, daemon=True)
+thread.start()
+run.close()
+thread.join()
+"""
+    done = played(tmp_path / "s", program)
+    assert done.returncode == 0
+    assert "Exception in thread" in done.stderr
+    assert "Closed" in done.stderr
+
+
+def test_other_errors_of_daemon_threads_are_still_printed(tmp_path: Path) -> None:
+    program = """
+run = store.run("p", "n", environment=False)
+
+def work() -> None:
+    time.sleep(0.2)
+    raise ValueError("oh")
+
+threading.Thread(target=work, daemon=True).start()
+"""
+    done = played(tmp_path / "s", program, first="atexit.register(time.sleep, 1)")
+    assert "ValueError: oh" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["environment", "trace"])
+def test_a_thread_that_closes_what_the_end_of_the_program_closes_too(tmp_path: Path, kind: str) -> None:
+    begin, step = USE[kind]
+    made = begin.replace("run.trace('fit')", "run.trace(f'fit{number}')").replace("\n", "\n        ")
+    program = f"""
+run = store.run("p", "n", environment=False)
+count = 0
+
+def work() -> None:
+    global count
+    number = 0
+    while True:
+        number += 1
+        {made}
+        {step}
+        {"env" if kind == "environment" else "fit"}.close()
+        count = number
+
+threading.Thread(target=work, daemon=True).start()
+while count < STEPS:
+    time.sleep(0.001)
+"""
+    for number in range(3):
+        folder = tmp_path / f"s{number}"
+        done = played(folder, program, first="atexit.register(time.sleep, 0.2)")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        with playhead.open(folder, mode="r") as store:
+            assert store.runs[0].status == "finished"

@@ -16,6 +16,8 @@ import sys
 import threading
 from collections.abc import Callable
 
+from playhead.errors import Closed
+
 _LAST_OF_CHILD = -99  # after the finalizers of the program, before the one that removes the child's temporary folder
 
 _handlers: list[Callable[[], None]] = []
@@ -97,9 +99,22 @@ def _at_exit() -> None:
 
 
 def _call_all() -> None:
+    _silence_daemons()
     with contextlib.ExitStack() as each:
         for handler in _handlers:
             each.callback(handler)
+
+
+def _silence_daemons() -> None:
+    """Let daemon threads, which may still record, end without a traceback if what they record into has ended."""
+    said = threading.excepthook
+
+    def say(args: threading.ExceptHookArgs, /) -> None:
+        is_late = isinstance(args.exc_value, Closed) and args.thread is not None and args.thread.daemon
+        if not is_late:
+            said(args)
+
+    threading.excepthook = say
 
 
 def _after_fork() -> None:
