@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playhead import checksums, claims, clock, disk, facts, opening, strictjson
+from playhead import checksums, claims, disk, facts, opening, strictjson, tape
 from playhead.care import finding as findings
 from playhead.care import lineage, relisting
 from playhead.care.finding import Finding
@@ -26,9 +26,9 @@ from playhead.lanes.files import sharing
 from playhead.lanes.files.manifest import Manifest
 from playhead.lanes.files.pool import Pool, is_whole
 from playhead.lanes.files.versions import Metadata
-from playhead.layout import TABLES, ArtifactFolder, Layout, ReelFiles, RunFolder, TableFolder
+from playhead.layout import TABLES, ArtifactFolder, EpisodeFolder, Layout, ReelFiles, RunFolder, TableFolder
+from playhead.quarantine import Quarantine
 
-_NOTE = "note.jsonl"
 _HIDDEN_FRAMES = ".frames.parquet"
 
 
@@ -60,8 +60,10 @@ class Repair:
     """
 
     layout: Layout
-    _folder: Path | None = None
-    _moved: set[Path] = field(default_factory=set)
+    _away: Quarantine = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._away = Quarantine(self.layout)
 
     def mend(self, found: Iterable[Finding]) -> Iterator[Deed]:
         """Mend what can be mended; the catalogue comes last, when files are as they will be.
@@ -79,13 +81,14 @@ class Repair:
             if finding.cure != findings.REBUILD and (finding.cure, finding.path) not in seen:
                 seen.add((finding.cure, finding.path))
                 yield self._mended(finding)
-        if last or self._moved:
+        if last or self._away.moved:
             path = self.layout.database
             yield self._tried(path, lambda: self._rebuild(last))
 
     def _mended(self, finding: Finding) -> Deed:
         cures = {
             findings.QUARANTINE: self._set_aside,
+            findings.EPISODE: self._set_episode_aside,
             findings.INDEX: self._write_index,
             findings.VIEW: self._write_view,
             findings.RUN_FACTS: self._write_run_facts,
@@ -116,28 +119,7 @@ class Repair:
     # -- quarantine ---------------------------------------------------------------------------------------------------
 
     def _quarantine(self, path: Path, why: Finding, *, copy: bool = False) -> str:
-        """Move a file or folder aside, or a copy of it; one that is gone is fine."""
-        if self._folder is None:
-            name = f"{clock.local(clock.now_ns()):%Y%m%d_%H%M%S}_{os.urandom(3).hex()}"
-            self.layout.check_holds(self.layout.quarantine / name)
-            self._folder = self.layout.quarantine / name
-            disk.make_folders(self._folder)
-        target = self._folder / self.layout.relative(path)
-        if not os.path.lexists(path) or os.path.lexists(target):
-            return "was moved aside already"
-        disk.make_folders(target.parent)
-        said = {"from": self.layout.relative(path), "expected": why.expected, "found": why.found, "at": clock.now()}
-        with contextlib.closing(disk.Appender(self._folder / _NOTE)) as note:
-            note.append(strictjson.encode(strictjson.plain(said)) + b"\n")
-            note.sync()
-        if copy:
-            disk.copy(path, target)
-        else:
-            disk.rename(path, target)
-            disk.sync_folder(target.parent)
-            disk.sync_folder(path.parent)
-        self._moved.add(path)
-        return f"moved to {target}" if not copy else f"kept a copy at {target}"
+        return self._away.take(path, why.expected, why.found, copy=copy)
 
     def _set_aside(self, finding: Finding) -> str:
         """Move what is damaged aside; a video goes with its index, of which one is nothing without the other."""
@@ -147,6 +129,17 @@ class Repair:
         for other in (path.with_name(f"{stem}.mp4"), path.with_name(f"{stem}{_HIDDEN_FRAMES}")):
             if path.name.endswith((".mp4", _HIDDEN_FRAMES)) and other != path and other.exists():
                 self._quarantine(other, finding)
+        return done
+
+    def _set_episode_aside(self, finding: Finding) -> str:
+        """Move an episode away of which nothing says which one it is; its number is not used again."""
+        folder = EpisodeFolder(os.fspath(finding.path.parent))
+        with contextlib.ExitStack() as held:
+            if (lock := tape.hold(folder.tape, folder.path)) is not None:
+                held.enter_context(contextlib.closing(lock))
+            done = self._quarantine(folder.path, finding)
+            if folder.is_numbered():
+                disk.make_folders(folder.tombstone)
         return done
 
     # -- what other files say as well -------------------------------------------------------------------------------
