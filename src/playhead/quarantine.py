@@ -1,6 +1,6 @@
-"""Where what cannot be used goes: `.quarantine/{when}/`, to the path that it had in the store. Nothing removes it.
+"""`.quarantine/{when}/`: what is damaged, at the path that it had in the store, and `note.jsonl` with why it is there.
 
-`note.jsonl` there says of each from where it came and why. A crash in between leaves it in one of the two places.
+Nothing removes it. A crash while something is moved leaves it in one of the two places.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ _NOTE = "note.jsonl"
 
 @dataclass(slots=True)
 class Quarantine:
-    """The things that are moved away on one occasion, in one folder, which the first of them makes.
+    """One folder of the quarantine, made when the first thing goes into it.
 
     Args:
         layout: The store.
 
     Attributes:
-        moved: From where things were moved or copied.
+        moved: What was put into it, by the paths that it had.
     """
 
     layout: Layout
     moved: set[Path] = field(default_factory=set)
     _folder: Path | None = None
 
-    def take(self, path: Path, expected: str, found: str, *, copy: bool = False) -> str:
-        """Move a file or folder aside, or a copy of it; one that is gone is fine.
+    def put(self, path: Path, expected: str, found: str, *, copy: bool = False) -> str:
+        """Move a file or folder into it, or a copy of it; one that is gone is fine.
 
         Args:
-            path: Where it is.
+            path: The file or folder.
             expected: What should be there.
-            found: What is there.
-            copy: Leave it where it is, and keep a copy.
+            found: What is.
+            copy: Leave it where it is, too.
 
         Returns:
             What was done, in words.
         """
-        folder = self._make_folder()
+        folder = self._made()
         target = folder / self.layout.relative(path)
         if not os.path.lexists(path) or os.path.lexists(target):
             return "was moved aside already"
@@ -61,7 +61,7 @@ class Quarantine:
         self.moved.add(path)
         return f"moved to {target}" if not copy else f"kept a copy at {target}"
 
-    def _make_folder(self) -> Path:
+    def _made(self) -> Path:
         if self._folder is None:
             name = f"{clock.local(clock.now_ns()):%Y%m%d_%H%M%S}_{os.urandom(3).hex()}"
             self.layout.check_holds(self.layout.quarantine / name)

@@ -62,7 +62,7 @@ def _settle_dataset(home: Home, name: str, folder: DatasetFolder) -> None:
     def aside(episode: EpisodeFolder) -> None:
         home.layout.check_holds(episode.path)
         expected, found = "an episode as it was sealed", "what a power cut left of it; nobody had synced it"
-        away.take(episode.path, expected, found)
+        away.put(episode.path, expected, found)
         disk.make_folders(episode.tombstone)
 
     doubtful, lost = settling.settle(folder, aside)

@@ -115,6 +115,18 @@ def test_what_was_synced_is_damage_and_not_taken_by_a_power_cut(store: playhead.
                 len(episode["x"])
 
 
+@pytest.mark.parametrize("left", [b"", b"{", b'{\n  "uid": "0', bytes(700)])
+def test_a_meta_that_was_never_wholly_written_is_told_from_damage(
+    store: playhead.Store, start_again: Start, left: bytes
+) -> None:
+    (path,) = record(store, 1)
+    (path / "meta.json").write_bytes(left)
+    start_again()
+    with opened(store.path) as again:
+        assert len(again.dataset("d")) == 0
+    assert not path.exists()
+
+
 def test_a_flipped_bit_in_meta_is_damage_and_not_taken_by_a_power_cut(
     store: playhead.Store, start_again: Start
 ) -> None:

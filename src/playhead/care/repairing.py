@@ -119,7 +119,7 @@ class Repair:
     # -- quarantine ---------------------------------------------------------------------------------------------------
 
     def _quarantine(self, path: Path, why: Finding, *, copy: bool = False) -> str:
-        return self._away.take(path, why.expected, why.found, copy=copy)
+        return self._away.put(path, why.expected, why.found, copy=copy)
 
     def _set_aside(self, finding: Finding) -> str:
         """Move what is damaged aside; a video goes with its index, of which one is nothing without the other."""

@@ -141,7 +141,7 @@ def _is_torn(folder: EpisodeFolder) -> bool:
         data = disk.read_file(folder.meta)
     except (Damaged, OSError):
         return False
-    is_cut_short = data.startswith(_BEGIN) and not data.rstrip().endswith(_END)
+    is_cut_short = data[: len(_BEGIN)] == _BEGIN[: len(data)] and not data.rstrip().endswith(_END)
     return not data or b"\0" in data or is_cut_short
 
 
