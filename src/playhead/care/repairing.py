@@ -1,7 +1,6 @@
 """What can be mended is: written anew from what says the same, or moved aside. Nothing is ever deleted.
 
-What is damaged goes to `.quarantine/{when}/`, to the path that it had in the store, and `note.jsonl` there says of each
-from where it came and why. A crash in between leaves it in one of the two places, and the next repair goes on.
+What is damaged goes to the quarantine. After a crash in between, the next repair goes on.
 """
 
 from __future__ import annotations
@@ -60,10 +59,10 @@ class Repair:
     """
 
     layout: Layout
-    _away: Quarantine = field(init=False)
+    _aside: Quarantine = field(init=False)
 
     def __post_init__(self) -> None:
-        self._away = Quarantine(self.layout)
+        self._aside = Quarantine(self.layout)
 
     def mend(self, found: Iterable[Finding]) -> Iterator[Deed]:
         """Mend what can be mended; the catalogue comes last, when files are as they will be.
@@ -81,7 +80,7 @@ class Repair:
             if finding.cure != findings.REBUILD and (finding.cure, finding.path) not in seen:
                 seen.add((finding.cure, finding.path))
                 yield self._mended(finding)
-        if last or self._away.moved:
+        if last or self._aside.moved:
             path = self.layout.database
             yield self._tried(path, lambda: self._rebuild(last))
 
@@ -119,7 +118,7 @@ class Repair:
     # -- quarantine ---------------------------------------------------------------------------------------------------
 
     def _quarantine(self, path: Path, why: Finding, *, copy: bool = False) -> str:
-        return self._away.put(path, why.expected, why.found, copy=copy)
+        return self._aside.put(path, why.expected, why.found, copy=copy)
 
     def _set_aside(self, finding: Finding) -> str:
         """Move what is damaged aside; a video goes with its index, of which one is nothing without the other."""
