@@ -20,7 +20,7 @@ LAYERS: list[set[str]] = [
     {"at_exit", "clock", "process", "ref", "order", "memory", "native", "owner", "paths"},
     {"strictjson", "zstd", "layout", "disk", "filesystem", "markup", "progress", "typed"},
     {"journal", "catalog"},
-    {"facts", "claims", "arrow", "writer", "infos", "backlog", "quarantine"},
+    {"facts", "claims", "settled", "quarantine", "arrow", "writer", "infos", "backlog"},
     {"checksums"},
     {"tape"},
     {"signal"},

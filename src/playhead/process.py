@@ -91,6 +91,11 @@ def _start_of(pid: int) -> int | None:
     return None if fields[0] in (b"Z", b"X") else int(fields[19])
 
 
+def boot() -> str:
+    """Return what names this start of the machine; the machine's name, if the system does not number its starts."""
+    return _place().partition("/")[0]
+
+
 def _place() -> str:
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from playhead import checksums, claims, disk, episode_index, facts, journal, owner
+from playhead import checksums, claims, disk, episode_index, facts, journal, owner, settled
 from playhead.catalog import artifacts as catalog_artifacts
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.runs import RunFacts
@@ -20,8 +20,10 @@ from playhead.errors import Damaged, Misplaced, StoreTooNew, foreseen
 from playhead.home import Home
 from playhead.lanes.scalars import events
 from playhead.lanes.scalars.index import EventIndex
-from playhead.layout import Layout, RunFolder, run_of_reel
+from playhead.layout import DatasetFolder, EpisodeFolder, Layout, RunFolder, run_of_reel
+from playhead.quarantine import Quarantine
 from playhead.recording import end
+from playhead.wording import counted
 
 BATCH = 200  # runs a transaction while a catalogue is filled
 
@@ -35,11 +37,44 @@ def recover(home: Home) -> list[str]:
         The ids of the runs that were settled.
     """
     claims.sweep(home.layout)
+    settle_episodes(home)
     settled = [run_id for path in claims.paths(home.layout) if (run_id := _warned(recover_claim, home, path))]
     episode_index.settle(home, everywhere=bool(settled))
     with home.database.read() as connection:
         running = catalog_runs.running(connection)
     return settled + [run_id for run_id, run_dir in running if _warned(_end_unclaimed, home, run_id, run_dir)]
+
+
+def settle_episodes(home: Home) -> None:
+    """Look at the episodes that a power cut may have taken, once after each start of the machine.
+
+    Of those that nobody waited for, a cut may leave any part. What cannot be recovered goes to the quarantine.
+    """
+    for name in home.layout.datasets():
+        folder = home.layout.dataset(name)
+        if settled.is_due(folder):
+            _settle_dataset(home, name, folder)
+
+
+def _settle_dataset(home: Home, name: str, folder: DatasetFolder) -> None:
+    from playhead.dataset import settling  # loaded where it is due: it needs NumPy
+
+    away = Quarantine(home.layout)
+
+    def aside(episode: EpisodeFolder) -> None:
+        home.layout.check_holds(episode.path)
+        expected, found = "an episode as it was sealed", "what a power cut left of it; nobody had synced it"
+        away.put(episode.path, expected, found)
+        disk.make_folders(episode.tombstone)
+
+    doubtful, lost = settling.settle(folder, aside)
+    if doubtful:
+        episode_index.update(home, name, doubtful)
+        episode_index.reconcile(home, name)
+    if lost:
+        said = f"a power cut took {counted(lost, 'episode')} of the dataset {name!r} that nobody had synced"
+        left = f"; what is left of them is in {home.layout.quarantine}" if away.moved else ""
+        warnings.warn(f"{said}{left}", RuntimeWarning, stacklevel=2)
 
 
 def _warned(settling: Callable[..., _T], home: Home, *arguments: Any) -> _T | None:

@@ -92,6 +92,23 @@ def test_a_damaged_signal_is_moved_aside_and_the_others_can_be_read(path: Path) 
     assert names >= {"joint.parquet", "camera.mp4", "camera.frames.parquet"}
 
 
+def test_an_episode_that_does_not_say_which_it_is_is_moved_aside(path: Path) -> None:
+    folder = path / "episodes/teleop/000000000000/000000000001"
+    for name in ("meta.json", "joint.parquet"):
+        (folder / name).write_bytes(bytes(300))
+    deeds = repair(path)
+    assert all(deed.done for deed in deeds), deeds
+    assert wrong(path) == []
+    assert not folder.exists()
+    kept = quarantined(path)
+    assert (kept[str(folder.relative_to(path))] / "meta.json").read_bytes() == bytes(300)
+    with playhead.open(path) as store:
+        assert folder not in [episode.path for episode in store.dataset("teleop").source]
+        with store.dataset("teleop").new_episode() as episode:
+            episode.append("x", 1.0, 1)
+        assert episode.path != folder
+
+
 def test_a_damaged_content_is_never_handed_out_and_comes_back_from_a_copy(path: Path) -> None:
     """The copied store has no links: the files of versions are whole, and so the content can be had from them."""
     before = values_of(path)

@@ -287,6 +287,7 @@ LAYOUT = {
     "EpisodeFolder.edits": "as those of a dataset, of which each line says of which episode it is",
     "EpisodeFolder.vector": "vector", "EpisodeFolder.video": "video", "EpisodeFolder.frames": "frames",
     "EpisodeFolder.owned": "vector", "DatasetFolder.edits": "edits", "DatasetFolder.episode": "episode",
+    "DatasetFolder.settled": "up to where a dataset was looked at after a power cut: nothing that was recorded",
     "TableFolder.sibling": "table", "TableFolder.database": "database of a table", "TableFolder.steps": "rows",
     "TableFolder.manifest": "manifest of a table", "TableFolder.shard": "shard", "TableFolder.part": "shard",
     "ArtifactsFolder.pool": ONE, "ArtifactsFolder.artifact": "artifact", "ArtifactsFolder.at": "artifact",
@@ -296,7 +297,7 @@ LAYOUT = {
     "VersionFolder.metadata": "metadata", "VersionFolder.manifest": "manifest", "VersionFolder.files": "files",
     "VersionFolder.folder": "files", "VersionFolder.link_to": "files", "VersionFolder.deleted": "deleted version",
 }  # fmt: skip
-SINGLE = {"playhead.json", "index.json", ".unfinished", "writer.lock", ".lock"}
+SINGLE = {"playhead.json", ".settled.json", "index.json", ".unfinished", "writer.lock", ".lock"}
 
 
 def test_every_file_that_the_layout_knows_is_swapped() -> None:

@@ -6,6 +6,7 @@ Here a tenth of 10,000 states; `make campaign` tries all of them.
 from __future__ import annotations
 
 import os
+import random
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +24,8 @@ from tests.crash.power.workloads import WORKLOADS
 
 # How many states of each are tried; the quick ones more often.
 STATES = {
-    "runs": 900, "replays": 600, "episodes": 700, "care": 700, "trace": 1000, "table": 1000, "artifacts": 700,
+    "runs": 800, "replays": 450, "episodes": 500, "unsynced": 400, "waiting": 200, "care": 700,
+    "trace": 1000, "table": 1000, "artifacts": 700,
 }  # fmt: skip
 SQLITE = b"-shm"  # is written through a mapping, and made again after a cut
 
@@ -74,6 +76,22 @@ def test_a_record_is_all_that_was_done(folder: Path, records: Records, tmp_path:
         assert all(names.get(event.file, SQLITE).endswith(SQLITE) for event in events if event.what is What.MAPPED)
 
 
+def test_any_of_the_names_of_a_folder_may_be_left_and_renames_are_whole() -> None:
+    def event(what: What, other: int = 0, name: bytes = b"", second: bytes = b"") -> Event:
+        return Event(what, 1, other, 0, name, second, b"")
+
+    medium = Medium()
+    for one in (
+        *(event(What.ROOT), event(What.CREATE, 2, b"old"), event(What.SYNC)),
+        *(event(What.CREATE, 3, b"a"), event(What.RENAME, 1, b"old", b"new"), event(What.CREATE, 4, b"b")),
+        event(What.UNLINK, name=b"a"),
+    ):
+        medium.do(one)
+    seen = {frozenset(medium.root.names(medium.any_names(random.Random(seed)))) for seed in range(300)}
+    names = [{b"old"}, {b"new"}], [set(), {b"a"}], [set(), {b"b"}]
+    assert seen == {frozenset(one | two | three) for one in names[0] for two in names[1] for three in names[2]}
+
+
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", list(WORKLOADS))
 def test_no_cut_breaks_a_promise(records: Records, name: str) -> None:
@@ -83,7 +101,7 @@ def test_no_cut_breaks_a_promise(records: Records, name: str) -> None:
     assert found.problems == {}
 
 
-@pytest.mark.parametrize("name", ["runs", "episodes", "artifacts few", "table one-file"])
+@pytest.mark.parametrize("name", ["runs", "episodes", "unsynced", "waiting", "artifacts few", "table one-file"])
 def test_syncs_that_do_nothing_are_noticed(records: Records, name: str) -> None:
     events = [event for event in records[name] if event.what not in (What.SYNC, What.SYNC_ALL)]
     assert campaign.cut(name, events, range(12), shown=False).problems

@@ -13,7 +13,7 @@ import pytest
 from tests.crash.everywhere import SHARE
 from tests.crash.power import campaign, cuts
 
-CUTS = 1000 if SHARE >= 1 else round(100 * SHARE)  # on each file system
+CUTS = 1000 if SHARE >= 1 else round(90 * SHARE)  # on each file system
 
 
 @pytest.mark.timeout(7200)

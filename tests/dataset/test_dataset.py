@@ -221,6 +221,18 @@ def test_a_damaged_episode_does_not_hide_the_others(tmp_path: Path) -> None:
         _ = edited[1].uid
 
 
+def test_a_damaged_meta_keeps_no_other_episode_from_being_iterated(tmp_path: Path) -> None:
+    dataset = record(tmp_path, 3)
+    edited = dataset.edited.set_static(str(dataset[2].uid), {"verdict": "good"})
+    (Path(dataset[1].meta["path"]) / "meta.json").write_bytes(bytes(300))
+    found = [*edited]
+    assert (found[0]["id"], found[2]["verdict"]) == (0, "good")
+    assert list(found[1]["x"])
+    for use in (lambda: found[1].uid, lambda: found[1].static):
+        with pytest.raises(Damaged, match=r"meta\.json"):
+            use()
+
+
 def test_numbers_that_are_not_finite_come_back_from_an_edit(tmp_path: Path) -> None:
     """Was a bug: they came back as the texts that stand for them in the file."""
     dataset = record(tmp_path, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from functools import partial
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from playhead import disk, episode_index, facts, strictjson, tape
 from playhead.care import datasets, journals
-from playhead.care.finding import DAMAGE, NOTE, QUARANTINE, REBUILD, WARNING, Finding, Thing, of_damage
+from playhead.care.finding import DAMAGE, EPISODE, NOTE, QUARANTINE, REBUILD, WARNING, Finding, Thing, of_damage
 from playhead.care.ground import Ground
 from playhead.check import belonging, verify_episode
 from playhead.check.belonging import Said
@@ -141,7 +142,14 @@ def _cure(ground: Ground, path: Path) -> tuple[str, str]:
     """Say what to do about a damaged file: one of a signal can be moved away, and the others be used."""
     if path.suffix in (".parquet", ".mp4"):
         return QUARANTINE, f"Restore it from a copy, or move it aside: playhead repair --store {ground.layout.root}"
-    return "", "Mend the file by hand, or restore it from a copy"
+    folder = EpisodeFolder(os.fspath(path.parent))
+    if path != Path(folder.meta):
+        return "", "Mend the file by hand, or restore it from a copy"
+    with contextlib.suppress(Damaged):
+        if tape.identity(folder.tape):
+            return "", ground.command(f"episode recover {folder.path}")
+    repair = f"playhead repair --store {ground.layout.root}"
+    return EPISODE, f"Restore it from a copy, or move the episode aside: {repair}"
 
 
 def _against_catalogue(ground: Ground, name: str, number: int) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from playhead.errors import Damaged, Misplaced
 
 # What `repair` can do about a finding.
 QUARANTINE = "quarantine"  # move the file or folder aside
+EPISODE = "episode"  # move the episode of the file aside
 REBUILD = "rebuild"  # make the catalogue anew
 INDEX = "index"  # write replay/index.json anew
 RUN_FACTS = "run facts"  # write a JSON file of a run as the catalogue knows it

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playhead import checksums, claims, disk, facts, opening, strictjson
+from playhead import checksums, claims, disk, facts, opening, strictjson, tape
 from playhead.care import finding as findings
 from playhead.care import lineage, relisting
 from playhead.care.finding import Finding
@@ -24,7 +24,7 @@ from playhead.lanes.files import sharing
 from playhead.lanes.files.manifest import Manifest
 from playhead.lanes.files.pool import Pool, is_whole
 from playhead.lanes.files.versions import Metadata
-from playhead.layout import TABLES, ArtifactFolder, Layout, ReelFiles, RunFolder, TableFolder
+from playhead.layout import TABLES, ArtifactFolder, EpisodeFolder, Layout, ReelFiles, RunFolder, TableFolder
 from playhead.quarantine import Quarantine
 
 _HIDDEN_FRAMES = ".frames.parquet"
@@ -86,6 +86,7 @@ class Repair:
     def _mended(self, finding: Finding) -> Deed:
         cures = {
             findings.QUARANTINE: self._set_aside,
+            findings.EPISODE: self._set_episode_aside,
             findings.INDEX: self._write_index,
             findings.VIEW: self._write_view,
             findings.RUN_FACTS: self._write_run_facts,
@@ -127,6 +128,17 @@ class Repair:
         for other in (path.with_name(f"{stem}.mp4"), path.with_name(f"{stem}{_HIDDEN_FRAMES}")):
             if path.name.endswith((".mp4", _HIDDEN_FRAMES)) and other != path and other.exists():
                 self._quarantine(other, finding)
+        return done
+
+    def _set_episode_aside(self, finding: Finding) -> str:
+        """Move an episode away of which nothing says which one it is; its number is not used again."""
+        folder = EpisodeFolder(os.fspath(finding.path.parent))
+        with contextlib.ExitStack() as held:
+            if (lock := tape.hold(folder.tape, folder.path)) is not None:
+                held.enter_context(contextlib.closing(lock))
+            done = self._quarantine(folder.path, finding)
+            if folder.is_numbered():
+                disk.make_folders(folder.tombstone)
         return done
 
     # -- what other files say as well -------------------------------------------------------------------------------

@@ -56,6 +56,24 @@ class EditedEpisode(Episode):
         return self._episode.duration_ns
 
 
+class _Undecided(EditedEpisode):
+    """An episode whose identity cannot be read in a dataset with edits: which of them are of it is not known.
+
+    Args:
+        episode: The recording.
+        error: Why it cannot be read, raised if the items are asked for.
+    """
+
+    def __init__(self, episode: Episode, error: Damaged) -> None:
+        super().__init__(episode, {})
+        self._error = error
+
+    @property
+    def static(self) -> dict[str, Any]:
+        """Nothing: nobody can say which items are edited."""
+        raise self._error
+
+
 class _Guarded(dict[str, Signal[Any]]):
     """Signals of which some share their name with an edited item: nobody could tell which is meant."""
 
@@ -136,7 +154,12 @@ class EditedDataset(Dataset):
 
     def _episode_at(self, position: int) -> Episode:
         episode = self._source[self._positions()[position]]
-        edits = self._items.get(episode.uid or "") if self._items else None
+        if not self._items:
+            return episode
+        try:
+            edits = self._items.get(episode.uid or "")
+        except Damaged as error:
+            return _Undecided(episode, error)
         return EditedEpisode(episode, edits) if edits else episode
 
     @property

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from playhead import disk
+from playhead.dataset import settling
 from playhead.dataset.contract import Dataset, DatasetWriter
 from playhead.dataset.edits import EditedDataset
 from playhead.episode import DiskEpisode, DiskEpisodeWriter, Unfinished
@@ -36,8 +37,10 @@ class LocalDataset(Dataset):
         self._folder = _folder_of(root)
         self._numbers: list[int] = []
         self._unfinished: list[int] = []
+        doubtful = settling.doubtful(self._folder)
         for number in self._folder.numbers():
-            is_unfinished = self._folder.episode(number).is_unfinished()
+            episode = self._folder.episode(number)
+            is_unfinished = episode.is_unfinished() or (number in doubtful and settling.is_lost(episode))
             (self._unfinished if is_unfinished else self._numbers).append(number)
 
     @property
@@ -95,6 +98,8 @@ class LocalDatasetWriter(DatasetWriter):
     def __init__(self, root: GivenPath, *, sync: bool = True) -> None:
         self._folder = _folder_of(root)
         self._syncs = sync
+        if not sync:
+            settling.begin_unsynced(self._folder)
         self._next = self._folder.highest() + 1
 
     def new_episode(
@@ -142,8 +147,7 @@ class LocalDatasetWriter(DatasetWriter):
 
     def sync(self) -> None:
         """Wait until all episodes that have ended are on the medium, so that a power cut loses none."""
-        if self._folder.path.exists():
-            disk.sync_file_system(self._folder.path)
+        settling.sync(self._folder)
 
     def __exit__(self, *exception: object) -> None:
         """Wait for the medium, if the episodes did not."""

@@ -67,7 +67,7 @@ class DiskEpisode(Episode):
     def meta(self) -> dict[str, Any]:
         """Identity and provenance. A folder that has no `uid` gets one from the time at which it was made."""
         meta = dict(self._stored_meta())
-        for own in ("duration_ns", "span_ns", seals.KEY):
+        for own in ("duration_ns", "span_ns", seals.KEY, seals.SYNCED):
             meta.pop(own, None)
         if "uid" not in meta and "created_ts_ns" in meta:
             meta["uid"] = f"ts-{meta['created_ts_ns']}"

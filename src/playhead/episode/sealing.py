@@ -16,7 +16,7 @@ from typing import Any
 from playhead import disk, facts, filesystem, owner, strictjson, tape
 from playhead.episode import lanes
 from playhead.episode.reader import DiskEpisode
-from playhead.episode.seals import Seals
+from playhead.episode.seals import SYNCED, Seals, is_unsynced
 from playhead.errors import Damaged, Misplaced, PlayheadError
 from playhead.layout import EpisodeFolder
 from playhead.tape import Declaration, Sealed, Sealer
@@ -39,6 +39,8 @@ def seal(folder: EpisodeFolder, *, finished: bool, salvage: bool = False, sync: 
     meta = identity(folder)
     if folder.tape.exists():
         meta |= _make_files(folder, meta, salvage=salvage)
+    if sync:
+        meta.pop(SYNCED, None)
     facts.write(folder.meta, meta | _lengths(DiskEpisode(folder.path)), durable=False)
     if sync:
         sync_contents(folder)
@@ -59,9 +61,12 @@ def recover(folder: EpisodeFolder, *, salvage: bool) -> None:
     """
     meta = identity(folder)
     check_tape(folder, meta)
-    seals = Seals.among(meta)
-    is_made = seals.files and all(seals.is_as_noted(folder, name) for name in seals.files)
-    if is_made and tape.records(folder.tape) <= seals.records:
+    seals, records = Seals.among(meta), tape.records(folder.tape)
+    is_made = seals.are_as_noted(folder)
+    if seals.files and not is_made and not records and is_unsynced(meta):
+        expected = "the files that were sealed, or the tape of which they were made"
+        raise Damaged(folder.path, expected, "what a power cut left of them, which nobody had synced", "discard() it")
+    if is_made and records <= seals.records:
         sync_contents(folder)
         disk.remove(folder.unfinished)
         disk.sync_folder(folder.path)

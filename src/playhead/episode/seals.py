@@ -20,6 +20,7 @@ from playhead.owner import Owner
 from playhead.tape import Sealed
 
 KEY = "sealed"
+SYNCED = "synced"  # false in meta.json if the end of the episode did not wait for the medium
 _EMPTY = 3  # bytes of a static.json that says nothing
 
 REMEDY = (
@@ -64,6 +65,12 @@ class Seals:
         """Read a file, and return whether it is the one that was sealed."""
         return digest_of(f"{folder.root}/{name}", name) == self.files[name]
 
+    def are_as_noted(self, folder: EpisodeFolder) -> bool:
+        """Read all files, and return whether each is the one that was sealed; false if nothing was noted."""
+        return bool(self.files) and all(
+            self.is_as_noted(folder, name) or self.is_nothing(folder, name) for name in self.files
+        )
+
     def check_static(self, folder: EpisodeFolder) -> None:
         """Compare `static.json`, in which there is no room for an owner, with what was noted of it.
 
@@ -104,6 +111,11 @@ class Seals:
         former = [name.removesuffix(suffix) for name in self.files if name.endswith(suffix)]
         free = [one for one in former if one and not os.path.lexists(f"{folder.root}/{one}{suffix}")]
         return Owner(known | {SIGNAL: signal}, also=tuple(known | {SIGNAL: one} for one in free), remedy=REMEDY)
+
+
+def is_unsynced(meta: Mapping[str, Any]) -> bool:
+    """Return whether `meta.json` says that the end of the episode did not wait for the medium."""
+    return meta.get(SYNCED) is False
 
 
 def digest_of(path: str, name: str) -> Sealed | None:

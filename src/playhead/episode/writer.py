@@ -16,7 +16,7 @@ from typing import Any
 
 from playhead import __version__, clock, disk, facts, layout
 from playhead.capture import git
-from playhead.episode import items, lanes, sealing
+from playhead.episode import items, lanes, sealing, seals
 from playhead.episode.contract import EpisodeWriter
 from playhead.episode.sealing import seal
 from playhead.errors import Closed, Exists
@@ -81,6 +81,8 @@ class DiskEpisodeWriter(EpisodeWriter):
             meta["run_id"] = layout.check_run_id(run_id)
         if dataset is not None:
             meta["dataset"] = dataset
+        if not sync:
+            meta[seals.SYNCED] = False
         lanes.prepare()
         self._make_folder(meta)
         self._tape = Tape(

@@ -13,6 +13,7 @@ from playhead.errors import Damaged
 BLOCK = 1000  # episodes in a folder of a dataset
 EDITS = "edits.jsonl"
 _UNFINISHED = ".unfinished"
+_SETTLED = ".settled.json"
 _VECTOR, _VIDEO, _FRAMES = ".parquet", ".mp4", ".frames.parquet"
 _NUMBER = re.compile(r"\d{12}")
 _USED = re.compile(r"\.?(\d{12})(\.aborted)?$")
@@ -134,6 +135,11 @@ class DatasetFolder:
     def edits(self) -> Path:
         """Later facts about its episodes."""
         return self.path / EDITS
+
+    @property
+    def settled(self) -> Path:
+        """Up to which episode all are known to be on the medium; see `settled.py`."""
+        return self.path / _SETTLED
 
     def episode(self, number: int) -> EpisodeFolder:
         """Name the folder of an episode."""

@@ -26,7 +26,7 @@ from tests.crash.power.campaign import Found
 from tests.crash.power.workloads import WORKLOADS
 
 SIZES = {"ext4": 64 << 20, "xfs": 300 << 20}  # of the files, which have holes
-NAMES = ["runs", "replays", "episodes", "artifacts few", "table one-file", "trace trace-tiered"]
+NAMES = ["runs", "replays", "episodes", "unsynced", "artifacts few", "table one-file", "trace trace-tiered"]
 _SHUT_DOWN, _WITHOUT_LOG = 0x8004587D, 2
 _NOT_HERE = 77  # the status if this machine lets nobody make or mount a file system
 

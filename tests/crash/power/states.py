@@ -5,7 +5,8 @@ rest, any part may be:
 
 - Of a file, its changes up to one of them, that one in part; or of each of its blocks another version, with the size of a
   third one, as when a file has grown and its last blocks are zeros.
-- Of a folder, its changes up to one of them. A rename is whole or did not happen, also one from folder to folder.
+- Of a folder, its changes up to one of them; or any of them, if of each name those that come before one that is there are
+  there too. A rename is whole or did not happen, also one from folder to folder.
 - Names may be there without contents, and contents without names.
 
 Each state is one number: the same number gives the same state.
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from tests.crash.power.recording import Event, What
 
 _BLOCKS = (512, 4096)
 _EXCHANGE = 2
+_ANY_NAMES = 1 / 3  # of the states have any of the changes of names
 _ENDS = (What.SYNC, What.SYNC_ALL, What.RENAME, What.UNLINK, What.LINK, What.NOTE)
 
 Change = tuple[int, bytes] | int  # bytes at an offset, or a size
@@ -112,16 +114,18 @@ class Folder:
     synced: dict[bytes, Node] = field(default_factory=dict)
     changes: list[tuple[int, bytes, Node | None]] = field(default_factory=list)
     floor: int = 0  # changes before this event are on the medium, since the other half of a rename is
+    halves: set[int] = field(default_factory=set)  # the renames of which the other half is on the medium
 
     def sync(self) -> None:
         self.synced = self.names()
         self.changes = []
+        self.halves.clear()
 
-    def names(self, until: int | None = None) -> dict[bytes, Node]:
-        """Return what is in it after the changes before an event."""
+    def names(self, those: Container[int] | None = None) -> dict[bytes, Node]:
+        """Return what is in it after the changes of some events; after all, if none are named."""
         found = dict(self.synced)
         for number, name, node in self.changes:
-            if until is None or number < until:
+            if those is None or number in those:
                 if node is None:
                     found.pop(name, None)
                 else:
@@ -196,6 +200,8 @@ class Medium:
                 if node in both and any(number == change[0] for change in node.changes):
                     for one in both:
                         one.floor = max(one.floor, number + 1)
+                        if one is not node:
+                            one.halves.add(number)
             node.sync()
         self._last_sync = self.number
 
@@ -227,9 +233,26 @@ class Medium:
                     found[other] = max(found.get(other, 0), number + 1)
         return found
 
+    def any_names(self, chance: random.Random) -> set[int]:
+        """Choose any of the changes of names: the numbers of their events."""
+        folders = [folder for folder in self.folders() if folder.changes]
+        share = chance.choice((0.1, 0.5, 0.9))
+        numbers = sorted({number for folder in folders for number, _, _ in folder.changes})
+        found = {number for number in numbers if chance.random() < share}
+        found.update(*(folder.halves for folder in folders))
+        return _with_earlier(found, folders)
+
+    def kept_names(self, chance: random.Random) -> Callable[[Folder], Container[int] | None]:
+        """Choose for each folder the events whose changes are there."""
+        if chance.random() < _ANY_NAMES:
+            found = self.any_names(chance)
+            return lambda _: found
+        cuts = self.cuts(chance)
+        return lambda folder: None if folder not in cuts else range(cuts[folder])
+
     def leave(self, path: Path, chance: random.Random) -> None:
         """Make, in a folder that is there, what a cut may leave now."""
-        cuts = self.cuts(chance)
+        kept = self.kept_names(chance)
         odd = chance.random() / 2  # how many of the files are not as the others are
         usual = chance.choice(("kept", "lost", "any"))
 
@@ -240,11 +263,26 @@ class Medium:
                 return file.left(chance)
             return file.content() if usual == "kept" else file.synced
 
-        _fill(self.root, path, lambda folder: folder.names(cuts.get(folder)), content, {})
+        _fill(self.root, path, lambda folder: folder.names(kept(folder)), content, {})
 
     def leave_all(self, path: Path) -> None:
         """Make, in a folder that is there, what the program sees now."""
         _fill(self.root, path, Folder.names, File.content, {})
+
+
+def _with_earlier(numbers: set[int], folders: Sequence[Folder]) -> set[int]:
+    """Add what came before any of some events at the same names: of one name, changes are there in their order."""
+    found, size = set(numbers), -1
+    while size != len(found):
+        size = len(found)
+        for folder in folders:
+            there: set[bytes] = set()
+            for number, name, _ in reversed(folder.changes):
+                if number in found:
+                    there.add(name)
+                elif name in there:
+                    found.add(number)
+    return found
 
 
 def _fill(

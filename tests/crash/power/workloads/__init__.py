@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from playhead import disk
 from tests.crash import artifact_campaign, table_campaign, trace_campaign
-from tests.crash.power.workloads import care, episodes, replays, runs
+from tests.crash.power.workloads import care, episodes, replays, runs, unsynced, waiting
 
 Tell = Callable[[str], None]
 
@@ -54,6 +54,8 @@ WORKLOADS = {
     "runs": Workload(runs.work, runs.hold),
     "replays": Workload(replays.work, replays.hold),
     "episodes": Workload(episodes.work, episodes.hold),
+    "unsynced": Workload(unsynced.work, unsynced.hold),
+    "waiting": Workload(waiting.work, waiting.hold),
     **{f"trace {name}": _traced(name) for name in trace_campaign.WORKLOADS},
     **{f"table {name}": Workload(*each) for name, each in table_campaign.WORKLOADS.items()},
     **{f"artifacts {name}": Workload(*each) for name, each in artifact_campaign.WORKLOADS.items()},

@@ -25,6 +25,7 @@ def work(path: Path, tell: Callable[[str], None]) -> None:
             play(run.new_reel(config=CONFIG), 2)
         store.runs["gone"].delete()
         store.purge()
+        tell("purged gone")
         with store.run("p", "played", run_id="played", resume=True, environment=False) as run:
             reel = run.new_reel(facts=FACTS, config=CONFIG)
             play(reel, 6)
@@ -42,6 +43,11 @@ def hold(path: Path, told: Sequence[str]) -> None:
     least = most(told, "steps")
     with playhead.open(path) as store:
         assert list((path / ".recording").glob("*.json")) == []
+        if "purged gone" in told:
+            assert "gone" not in store.runs
+            assert "gone" not in store.runs.deleted
+            assert not (path / "p/gone/runs/gone").exists(), "what was purged is there again"
+            assert not [*(path / "replay").glob("gone*")], "the replays of what was purged are there again"
         length = check_steps(store) if "played" in store.runs else 0
         assert length >= least, f"{least} steps were promised, {length} are there"
         with store.run("p", "played", run_id="played", resume=True, environment=False) as run:

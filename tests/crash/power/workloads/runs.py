@@ -20,6 +20,7 @@ def work(path: Path, tell: Callable[[str], None]) -> None:
         with store.run("p", "first", run_id="first", config={"lr": 0.1}, tags=["a"], environment=False) as run:
             tell("made first")
             run.set_primary_metric("loss", "min")
+            tell("measured first")
             for step in range(POINTS):
                 run.log({"loss": POINTS - step, "x": step}, step=step)
                 if step % 6 == 5:
@@ -36,6 +37,7 @@ def work(path: Path, tell: Callable[[str], None]) -> None:
         store.runs["second"].delete("try")
         tell("deleted second")
         store.runs.deleted["second"].restore()
+        tell("restored second")
         store.runs["second"].tag("kept")
         store.runs["second"].note("written")
         tell("tagged second")
@@ -43,6 +45,11 @@ def work(path: Path, tell: Callable[[str], None]) -> None:
             run.log({"loss": 2.0})
         store.runs["third"].delete()
         store.purge()
+        tell("purged third")
+        with store.run("p", "fourth", run_id="fourth", environment=False) as run:
+            run.log({"loss": 3.0})
+        store.runs["fourth"].delete("bad")
+        tell("deleted fourth")
         with store.run("p", "first", run_id="first", resume=True, environment=False) as run:
             run.log({"loss": 0.5, "x": POINTS}, step=POINTS)
             with store.attach("first") as rank:
@@ -65,6 +72,8 @@ def hold(path: Path, told: Sequence[str]) -> None:
             assert run.config == {"lr": 0.1}
             assert run.tags == ["a"]
             check_points(run, POINTS if "ended first" in told else most(told, "points"))
+            if "measured first" in told:
+                assert (run.primary_metric, *_best(run)) == ("loss", *expected_best(run))
             if "summed up first" in told:
                 assert run.summary()["note"] == "x"
             if "ended first" in told:
@@ -81,7 +90,29 @@ def hold(path: Path, told: Sequence[str]) -> None:
             assert store.runs["second"]["loss"].values.tolist() == [1.0]
         elif "deleted second" in told:
             assert "second" in store.runs.deleted or "second" in store.runs
+        if "restored second" in told:
+            assert "second" in store.runs
+            assert "second" not in store.runs.deleted
+        if "purged third" in told:
+            assert "third" not in store.runs
+            assert "third" not in store.runs.deleted
+            assert not (path / "p/third/runs/third").exists(), "what was purged is there again"
+        if "deleted fourth" in told:
+            assert "fourth" not in store.runs
+            assert store.runs.deleted["fourth"]["loss"].values.tolist() == [3.0]
     hold_together(path)
+
+
+def _best(run: playhead.Run) -> tuple[float | None, int | None]:
+    return run.best, run.best_step
+
+
+def expected_best(run: playhead.Run) -> tuple[float | None, int | None]:
+    """Return the smallest loss that is there, and its step."""
+    if "loss" not in run.metric_names():
+        return None, None
+    losses = [*zip(run["loss"].values.tolist(), run["loss"].steps.tolist(), strict=True)]
+    return min(losses, default=(None, None))
 
 
 def check_points(run: playhead.Run, least: int) -> None:
