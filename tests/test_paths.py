@@ -205,6 +205,8 @@ CALLS: dict[str, Call] = {
     "replay/writer.py ReplayWriter.__init__ replay_dir": Call(replayed, "replays/other.h5"),
     "table/building.py append path": Call(lambda p: building.append(p, HOME() / "rows.npy"), "table"),
     "table/building.py build out": Call(lambda p: building.build(HOME() / "rows.npy", p), "built"),
+    "table/games/__init__.py find path": Call(lambda p: games.find(p), "runs"),
+    "table/games/__init__.py read path": Call(lambda p: list(games.read(p, dtype=games.STEP)), "runs/a.a2run2"),
     "table/games/a2run2.py write_a2run2 path": Call(
         lambda p: games.write_a2run2(p, game(1).rows, 0, **STEPS), "one.a2run2"),
     "table/games/restoring.py restore path": Call(lambda p: games.restore(of_game(), 0, p), "again.a2run2"),
@@ -284,6 +286,7 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (home / "indices").mkdir()
     (home / "mosaic").mkdir()
     (home / "edits").mkdir()
+    (home / "runs").mkdir()
     (home / "folder" / "file.txt").write_text("file")
     np.save(home / "rows.npy", np.arange(10))
     playhead.Table.build(home / "rows.npy", home / "table")
@@ -291,6 +294,7 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Path:
     formats.convert(home / "fit.trace", home / "old.json")
     with playhead.ReplayWriter("alone", home / "reels") as writer:
         writer.record_step(np.zeros((4, 4, 3), np.uint8), np.zeros(2, np.float32), 0, 0.0, False)
+    games.write_a2run2(home / "runs/a.a2run2", game(1).rows, 0, **STEPS)
     MosaicDatabase(home / "mosaic/telemetry.sqlite").connection.close()
     for name in ("vector.parquet",):
         (home / name).touch()
