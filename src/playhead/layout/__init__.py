@@ -40,6 +40,7 @@ from playhead.layout.store import (
     TRASH,
     Layout,
     dataset_of,
+    layout_at,
     locate,
     store_around,
 )
@@ -90,6 +91,7 @@ __all__ = [
     "dataset_of",
     "folder_name",
     "inside",
+    "layout_at",
     "locate",
     "name_of_folder",
     "number_of_reel",

@@ -65,7 +65,7 @@ def restore(table: Table, run: int, path: GivenPath) -> None:
             raise
         remedy = "Build the table again from its sources"
         raise Damaged(table.path / "metadata.db", f"the original of run {run}", str(error), remedy) from error
-    disk.replace(target, data, durable=False)
+    disk.save(target, data, durable=False)
 
 
 def _a2run2(rows: Rows, known: dict[str, Any], original: Original) -> bytes:
