@@ -23,6 +23,7 @@ from playhead.lanes.arrays.writer import ReelWriter, forget_in_index
 from playhead.ref import ROW, FrameRef, not_an_address
 from playhead.replay import FrameResolver, ReplayEpisode
 from playhead.signal import keys
+from playhead.signal.listed import Listed
 from playhead.tape import Crew
 
 _MOST_INTEGER = (1 << 63) - 1  # of SQLite; a larger one lies there as text, and no reel has so many steps
@@ -104,6 +105,18 @@ class ReplayEpisodes(Sequence[ReplayEpisode]):
     def __repr__(self) -> str:
         steps = sum(row.steps for _, row in self._rows)
         return f"<Episodes: {len(self)}, {steps} steps>"
+
+
+class RunEpisodes(Listed[Any]):
+    """The episodes of a run that also recorded into datasets.
+
+    Attributes:
+        run: The run.
+    """
+
+    def __init__(self, run: Any, episodes: Iterable[Any]) -> None:
+        super().__init__(episodes)
+        self.run = run
 
 
 def of_run(home: Home, run: int) -> ReplayEpisodes:

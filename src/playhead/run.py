@@ -169,7 +169,10 @@ class Run:
 
         played = replays.of_run(self._home, self._row.key)
         recorded = datasets.of_run(self._home, self.id)
-        return sorted([*played, *recorded], key=lambda episode: episode.created_ts_ns or 0) if recorded else played
+        if not recorded:
+            return played
+        in_order = sorted([*played, *recorded], key=lambda episode: episode.created_ts_ns or 0)
+        return replays.RunEpisodes(self, in_order)
 
     @property
     def datasets(self) -> dict[str, int]:
@@ -231,6 +234,8 @@ class Run:
 
         One whose recorded path leads out of the run's folder is left out; `playhead verify` reports it.
         """
+        from playhead.signal.listed import Listed
+
         with self._home.database.read() as connection:
             rows = catalog_runs.media_of(connection, self._row.key)
         folder, found = self.path, []
@@ -238,7 +243,7 @@ class Run:
             with contextlib.suppress(Damaged):  # a store may come from a stranger
                 path = folder / layout.inside(row.path, folder)
                 found.append(Media(row.key, row.step, row.ts_ns, row.caption, path))
-        return found
+        return Listed(found)
 
     def metric_names(self) -> list[str]:
         """List the names of the metrics."""
