@@ -164,6 +164,12 @@ def test_integers_of_numpy_are_positions(store: playhead.Store, kind: Callable[[
     assert store.purge(older_than=np.float32(1)) == store.purge(older_than=np.int64(1)) == []
 
 
+@pytest.mark.parametrize("one", [np.int64(1), np.float32(1), np.array(1), np.bool_(True)])
+def test_numbers_of_numpy_are_values_of_a_query(store: playhead.Store, one: Any) -> None:
+    assert store.sql("SELECT 1 AS one WHERE 1 = ?", (one,)).num_rows == 1
+    assert store.sql("SELECT 1 AS one WHERE 1 = :one", {"one": one}).num_rows == 1
+
+
 def test_one_environment_and_several_are_told_apart(run: playhead.RunWriter) -> None:
     gymnasium = pytest.importorskip("gymnasium")
     from playhead.integrations.gymnasium import Recorder, VectorRecorder
