@@ -217,8 +217,8 @@ class Run:
         """
         given = strictjson.items(values, "summary values") | more
         if given:
-            self._change(self._folder.summary, strictjson.plain(given))
-        return dict(strictjson.restore(facts.load(self._folder.summary)))
+            self._change(self._folder.summary, strictjson.plain(given, words=False))
+        return facts.load(self._folder.summary)
 
     def logs(self) -> str:
         """Give the text log."""
@@ -328,7 +328,7 @@ class Run:
             content = facts.load(path)
             facts.check(path, facts.META if path == self._folder.meta else facts.SUMMARY, content)
             with checksums.following(self._folder, path):
-                facts.write(path, strictjson.plain(content | (change(content) if callable(change) else change)))
+                facts.write(path, content | (change(content) if callable(change) else change))
 
     @contextlib.contextmanager
     def _editing(self) -> Iterator[None]:
