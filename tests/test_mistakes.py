@@ -25,6 +25,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[playhead.Store]:
             reel.close()
             with run.trace("fit", bucket=4) as trace:
                 trace.append({"w": 1.0}, error=0.5)
+        with store.run("pong", "both", run_id="two", environment=False) as run:
+            reel = run.new_reel()
+            reel.step({"observations": np.arange(2.0)}, 1.0, True, False)
+            reel.close()
+            with run.new_episode("arm") as episode:
+                episode.append("joint", 1.0, 1)
+            run.log_image("i", np.zeros((4, 4, 3), np.uint8))
         with store.dataset("teleop").new_episode(uid="uid0") as episode:
             episode.append("joint", 1.0, 1)
         rows = np.zeros(3, [("x", "<f4"), ("run_id", "<u4"), ("step_index", "<u2")])
@@ -39,8 +46,8 @@ def run(store: playhead.Store) -> Iterator[playhead.RunWriter]:
 
 
 READING: dict[str, tuple[Callable[[Any], Any], type[PlayheadError], str]] = {
-    "a run too far": (lambda s: s.runs[99], OutOfRange, "no run at position 99: there are 1 runs"),
-    "a run before the first": (lambda s: s.runs[-99], OutOfRange, "there are 1 runs"),
+    "a run too far": (lambda s: s.runs[99], OutOfRange, "no run at position 99: there are 2 runs"),
+    "a run before the first": (lambda s: s.runs[-99], OutOfRange, "there are 2 runs"),
     "runs by a fraction": (lambda s: s.runs[1.5], BadKey, "position, slice or id, not float"),
     "runs in steps of zero": (lambda s: s.runs[::0], BadSlice, "zero"),
     "runs sliced by names": (lambda s: s.runs["a":], BadSlice, "integers"),
@@ -50,6 +57,16 @@ READING: dict[str, tuple[Callable[[Any], Any], type[PlayheadError], str]] = {
     "an episode too far": (lambda s: s.runs[0].episodes[99], OutOfRange, "index 99 is out of range: there are 1"),
     "an episode by name": (lambda s: s.runs[0].episodes["x"], BadKey, "not str"),
     "episodes in steps of zero": (lambda s: s.runs[0].episodes[::0], BadSlice, "zero"),
+    "runs by a truth value": (lambda s: s.runs[True], BadKey, "not bool"),
+    "an episode of both kinds too far": (lambda s: s.runs[1].episodes[9], OutOfRange, "there are 2"),
+    "an episode of both kinds by name": (lambda s: s.runs[1].episodes["a"], BadKey, "not str"),
+    "episodes of both kinds in steps of zero": (lambda s: s.runs[1].episodes[::0], BadSlice, "zero"),
+    "an image too far": (lambda s: s.runs[1].media[3], OutOfRange, "there are 1"),
+    "an image by name": (lambda s: s.runs[1].media["i"], BadKey, "not str"),
+    "what is older than a text": (lambda s: s.purge(older_than="a"), WrongType, "a number of seconds"),
+    "what is older than the future": (lambda s: s.purge(older_than=-1), WrongType, "0 or more, not -1"),
+    "what is older than NaN": (lambda s: s.purge(older_than=float("nan")), WrongType, "0 or more, not nan"),
+    "a limit that is a fraction": (lambda s: s.runs(limit=1.5), WrongType, "a number of runs, not 1.5"),
     "a metric that was not logged": (lambda s: s.runs[0]["x"], NotFound, "there is: loss"),
     "metrics by a number": (lambda s: s.runs[0].metrics(5), WrongType, "names of metrics"),
     "a recorded episode too far": (lambda s: s.dataset("teleop")[9], OutOfRange, "there are 1"),
@@ -124,6 +141,33 @@ def test_a_writer_of_a_dataset_works_in_a_with_statement(tmp_path: Path) -> None
             with writer.new_episode() as episode:
                 episode.append("x", 1.0, 1)
     assert len(playhead.LocalDataset(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int8, np.uint8, np.array])
+def test_integers_of_numpy_are_positions(store: playhead.Store, kind: Callable[[int], Any]) -> None:
+    zero = kind(0)
+    dataset, both, trace = store.dataset("teleop"), store.runs["two"], store.runs["one"].traces["fit"]
+    assert store.runs[zero].id == store.runs[0].id
+    assert [run.id for run in store.runs[zero : kind(1)]] == [store.runs[0].id]
+    assert len(store.runs(limit=np.int64(1))) == 1
+    assert store.runs["one"].episodes[zero].uid == store.runs["one"].episodes[0].uid
+    assert both.episodes[zero].uid == both.episodes[0].uid
+    assert len(both.episodes[zero : kind(1)]) == 1
+    assert both.media[zero] == both.media[0]
+    assert dataset[zero].uid == dataset[0].uid
+    assert dataset[0]["joint"][zero] == dataset[0]["joint"][0]
+    assert dataset[0]["joint"].time[kind(1)] == dataset[0]["joint"].time[1]
+    assert store.tables["numbers"][zero] == store.tables["numbers"][0]
+    assert store.tables["numbers"].runs[zero] == store.tables["numbers"].runs[0]
+    assert trace.marks[zero] == trace.marks[0]
+    assert trace.seek(zero) == trace.seek(0)
+    assert store.purge(older_than=np.float32(1)) == store.purge(older_than=np.int64(1)) == []
+
+
+@pytest.mark.parametrize("one", [np.int64(1), np.float32(1), np.array(1), np.bool_(True)])
+def test_numbers_of_numpy_are_values_of_a_query(store: playhead.Store, one: Any) -> None:
+    assert store.sql("SELECT 1 AS one WHERE 1 = ?", (one,)).num_rows == 1
+    assert store.sql("SELECT 1 AS one WHERE 1 = :one", {"one": one}).num_rows == 1
 
 
 def test_one_environment_and_several_are_told_apart(run: playhead.RunWriter) -> None:

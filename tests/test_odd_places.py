@@ -41,6 +41,21 @@ for make in (
         raise AssertionError("it was taken")
 """
 
+PATHS = """
+import sys
+import playhead
+from playhead.errors import BadName
+
+for make in (playhead.open, playhead.LocalDataset, playhead.SimpleSignalWriter, playhead.Table.open):
+    try:
+        make(sys.argv[1] + "/\\xe9t\\xe9")
+    except BadName as error:
+        assert "names of files are ascii in this process" in str(error), error
+        assert "PYTHONUTF8=1" in str(error), error
+    else:
+        raise AssertionError("it was taken")
+"""
+
 
 def run(*arguments: bytes | str | Path, **variables: str) -> subprocess.CompletedProcess[bytes]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "PYTHON"))}
@@ -83,3 +98,8 @@ def test_a_folder_that_no_table_can_be_called_is_noted_and_left_out(tmp_path: Pa
         assert list(store.tables) == []
     [found] = [finding for finding in verify(tmp_path / "store", full=True) if finding.lane == "tables"]
     assert (found.severity, found.expected) == ("note", "a name that a table can have")
+
+
+def test_a_path_that_the_process_cannot_write_is_refused(tmp_path: Path) -> None:
+    run("-c", PATHS, tmp_path, **NARROW, PYTHONPATH=os.fspath(Path(playhead.__file__).parents[1]))
+    assert os.listdir(tmp_path) == []

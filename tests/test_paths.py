@@ -18,10 +18,10 @@ from playhead import export, plots
 from playhead.artifacts import drafted
 from playhead.care import verify
 from playhead.check import verify_dataset, verify_episode
-from playhead.errors import BadName, NotFound, WrongType
+from playhead.errors import BadName, NoSuchFile, NotAStore, NotFound, WrongType
 from playhead.export import chosen, film
 from playhead.integrations import mosaic, runicorn
-from playhead.layout import locate
+from playhead.layout import layout_at, locate
 from playhead.paths import as_path, as_text
 from playhead.plots import saving
 from playhead.table import building, games, merging, verifying
@@ -189,6 +189,7 @@ CALLS: dict[str, Call] = {
     "lanes/video/writer.py VideoSignalWriter.recover video_path": Call(
         lambda p: playhead.VideoSignalWriter.recover(p, HOME() / "d.frames.parquet"), "folder"),
     "layout/store.py locate given": Call(lambda p: os.listdir(locate(p)), "store"),
+    "layout/store.py layout_at path": Call(lambda p: os.listdir(layout_at(p).root), "store"),
     "opening.py open path": Call(lambda p: playhead.open(p).close(), "made/playhead.json"),
     "opening.py rebuild path": Call(playhead.rebuild, "store"),
     "plots/pages.py contact_sheet path": Call(lambda p: plots.contact_sheet(episode(), p), "sheet.png"),
@@ -205,6 +206,8 @@ CALLS: dict[str, Call] = {
     "replay/writer.py ReplayWriter.__init__ replay_dir": Call(replayed, "replays/other.h5"),
     "table/building.py append path": Call(lambda p: building.append(p, HOME() / "rows.npy"), "table"),
     "table/building.py build out": Call(lambda p: building.build(HOME() / "rows.npy", p), "built"),
+    "table/games/__init__.py find path": Call(games.find, "runs"),
+    "table/games/__init__.py read path": Call(lambda p: list(games.read(p, dtype=games.STEP)), "runs/a.a2run2"),
     "table/games/a2run2.py write_a2run2 path": Call(
         lambda p: games.write_a2run2(p, game(1).rows, 0, **STEPS), "one.a2run2"),
     "table/games/restoring.py restore path": Call(lambda p: games.restore(of_game(), 0, p), "again.a2run2"),
@@ -284,6 +287,7 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (home / "indices").mkdir()
     (home / "mosaic").mkdir()
     (home / "edits").mkdir()
+    (home / "runs").mkdir()
     (home / "folder" / "file.txt").write_text("file")
     np.save(home / "rows.npy", np.arange(10))
     playhead.Table.build(home / "rows.npy", home / "table")
@@ -291,6 +295,7 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Path:
     formats.convert(home / "fit.trace", home / "old.json")
     with playhead.ReplayWriter("alone", home / "reels") as writer:
         writer.record_step(np.zeros((4, 4, 3), np.uint8), np.zeros(2, np.float32), 0, 0.0, False)
+    games.write_a2run2(home / "runs/a.a2run2", game(1).rows, 0, **STEPS)
     MosaicDatabase(home / "mosaic/telemetry.sqlite").connection.close()
     for name in ("vector.parquet",):
         (home / name).touch()
@@ -334,7 +339,7 @@ def annotated() -> list[tuple[str, str, str, str]]:
 
 def test_every_parameter_for_a_path_is_tried() -> None:
     """A new one fails here, until a call of it stands above."""
-    own = {"paths.py as_path path", "paths.py as_text path"}
+    own = {f"paths.py {name} path" for name in ("as_path", "as_text", "as_folder")}
     found = {f"{place} {name} {one}" for place, name, one, said in annotated() if "Path" in said and "Given" in said}
     found |= {f"{place} {name} {one}" for place, name, one, said in annotated() if said in ("Paths", "Paths | None")}
     assert found - own == {name for name in CALLS if ".py " in name}
@@ -363,6 +368,84 @@ def test_a_url_is_refused(name: str) -> None:
     call = CALLS[name]
     with pytest.raises(BadName, match=r"'s3://bucket/.*' is a URL"):
         call.make(f"s3://bucket/{call.name}")
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_path_below_a_file_is_refused(home: Path, name: str) -> None:
+    with pytest.raises((NoSuchFile, NotAStore), match=r"nothing can be at .*: .*note\.txt is a file, not a folder"):
+        CALLS[name].make(home / "note.txt" / CALLS[name].name)
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.usefixtures("home")
+def test_a_name_that_is_too_long_is_refused(name: str) -> None:
+    long = f"{'a' * 300}{Path(CALLS[name].name).suffix}"
+    for path in (long, f"new/{long}"):
+        with pytest.raises(BadName, match=r"bytes; a file or folder has at most 255"):
+            CALLS[name].make(path)
+    assert not Path("new").exists()
+
+
+@pytest.mark.parametrize("name", sorted(CALLS.keys() - {"PLAYHEAD_STORE"}))  # the environment holds no such text
+@pytest.mark.usefixtures("home")
+def test_half_a_character_is_refused(name: str) -> None:
+    with pytest.raises(BadName, match="half a character"):
+        CALLS[name].make(f"\ud800{CALLS[name].name}")
+
+
+OUTPUTS = [
+    "export/archive.py to_npz target",
+    "export/film/__init__.py to_film target",
+    "export/images.py to_frames target",
+    "export/tables.py to_csv target",
+    "export/tables.py to_parquet target",
+    "dataset/edits.py EditedDataset.__init__ folder",
+    "plots/pages.py contact_sheet path",
+    "plots/pages.py plot_signals path",
+    "plots/saving.py save path",
+    "plots/traces.py plot_trace path",
+    "table/building.py build out",
+    "table/games/a2run2.py write_a2run2 path",
+    "table/games/restoring.py restore path",
+    "trace/formats/converting.py convert target",
+    "trace/formats/writing.py write path",
+    "trace/writing.py TraceWriter.__init__ target",
+]
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+@pytest.mark.usefixtures("home")
+def test_what_is_written_makes_its_folder(name: str) -> None:
+    path = Path("new", "deep", Path(CALLS[name].name).name)
+    CALLS[name].make(path)
+    assert path.exists()
+
+
+@pytest.mark.parametrize("command", ["plot", "sheet"])
+def test_what_a_command_draws_makes_its_folder(home: Path, command: str) -> None:
+    invoke("episode", command, "ds/0", "-o", "new/deep/a.png", "--store", f"{home}/store")
+    assert Path("new/deep/a.png").exists()
+    invoke("trace", "seek", f"{home}/fit.trace", "0", "-o", "other/state.json")
+    assert Path("other/state.json").exists()
+
+
+@pytest.mark.parametrize("make", [
+    playhead.LocalDataset, playhead.LocalDatasetWriter, playhead.DiskEpisode, playhead.Unfinished, replayed,
+    playhead.FrameResolver, lambda p: playhead.EditedDataset(playhead.LocalDataset("none"), p),
+    lambda p: export.to_frames(episode(), p)])  # fmt: skip
+def test_a_file_is_not_taken_for_a_folder(home: Path, make: Callable[[Any], Any]) -> None:
+    with pytest.raises(WrongType, match=r"note\.txt is a file; .* is a folder"):
+        make(home / "note.txt")
+
+
+@pytest.mark.usefixtures("home")
+def test_a_signal_whose_file_is_missing_names_it() -> None:
+    with pytest.raises(NoSuchFile, match=r"no signal at none\.parquet"):
+        len(playhead.SimpleSignal("none.parquet"))
+    with pytest.raises(NoSuchFile, match=r"no video at none\.mp4, and no index of it at none\.frames\.parquet"):
+        len(playhead.VideoSignal("none.mp4", "none.frames.parquet"))
+    with pytest.raises(NotFound, match="no episode at none"):
+        playhead.Unfinished("none").signals  # noqa: B018
 
 
 @pytest.mark.parametrize("name", COMMANDS)

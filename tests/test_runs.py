@@ -12,10 +12,12 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import playhead
 from playhead import disk, opening
+from playhead.care import verify
 from playhead.claims import Claim
 from playhead.errors import BadKey, BadQuery, NotFound, StoreLocked, WrongType
 from playhead.layout import Layout, RunFolder
@@ -438,3 +440,32 @@ def test_the_id_of_a_run_in_the_recycle_bin_is_said_to_be_there(store: playhead.
         store.run("p", "a", run_id=run_id, resume=resume)
     store.runs.deleted[run_id].restore()
     store.run("p", "a", run_id=run_id, resume=True, environment=False).finish()
+
+
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity"])
+def test_a_text_of_a_summary_that_reads_as_a_number_stays_text(tmp_path: Path, word: str) -> None:
+    due = {"t": word, "n": float(word), "deep": {"list": [word, float(word), np.float32(word).item()]}}
+    with playhead.open(tmp_path / "store") as store:
+        with store.run("p", "n", run_id="one", environment=False) as run:
+            run.summary(t=word)
+            assert run.summary() == {"t": word}
+            run.summary({"n": np.float32(word), "deep": {"list": [word, float(word), np.float32(word)]}})
+            path = run.path / "summary.json"
+            written = json.loads(path.read_bytes(), parse_constant=pytest.fail)
+            assert (written["t"], written["n"], written["deep"]) == (word, None, {"list": [word, None, None]})
+        store.runs["one"].tag("edited")
+        assert {name: repr(value) for name, value in store.runs["one"].summary().items()} == {
+            name: repr(value) for name, value in due.items()
+        }
+        values = store.sql("SELECT text FROM run_values WHERE key = 'summary.t'").column("text").to_pylist()
+        assert values == [word]
+    assert [one for one in verify(tmp_path / "store", full=True) if one.severity == "damage"] == []
+
+
+def test_numbers_that_earlier_versions_wrote_as_words_are_numbers(tmp_path: Path) -> None:
+    with playhead.open(tmp_path / "store") as store:
+        with store.run("p", "n", run_id="one", environment=False) as run:
+            run.summary(a=1.0)
+        (run.path / "summary.json").write_text('{"a": "NaN", "b": ["Infinity"]}')
+        assert repr(store.runs["one"].summary()) == "{'a': nan, 'b': [inf]}"
+        assert repr(store.runs["one"].summary(c="NaN")) == "{'a': nan, 'b': [inf], 'c': 'NaN'}"

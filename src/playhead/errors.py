@@ -6,6 +6,7 @@
     ├── StoreLocked                   somebody else holds what was asked for
     ├── ReadOnly        (+ OSError)   a write to a store that was opened for reading
     ├── NotFound        (+ KeyError)  lists what exists
+    │   └── NoSuchFile  (+ FileNotFoundError) a path that nothing is at, or can be at
     ├── Exists          (+ ValueError, AssertionError)
     ├── BadName         (+ ValueError)
     ├── BadRef          (+ ValueError)
@@ -91,6 +92,10 @@ class NotFound(PlayheadError, KeyError):
         names = [str(name) for name in existing]
         text = f"no {what} {asked!r}; " + (f"there is: {listed(names)}" if names else f"there is no {what} at all")
         return cls(f"{text}. {hint}" if hint else text)
+
+
+class NoSuchFile(NotFound, FileNotFoundError):
+    """A path at which nothing is, or nothing can be."""
 
 
 class Exists(PlayheadError, ValueError, AssertionError):

@@ -71,13 +71,12 @@ _REMEDY = "Correct the field by hand, or restore the file from a copy of the sto
 BEST = ("best_metric_name", "best_metric_mode", "best_metric_value", "best_metric_step")
 
 
-_SHARED = ("summary.json", "assets.json")  # whose values Runicorn's viewer shows
+SHARED = ("summary.json", "assets.json")  # whose values Runicorn's viewer shows
 
 
 def write(path: disk.StrPath, content: Mapping[str, Any], *, durable: bool = True, named: bool = True) -> None:
     """Write a JSON file of a run in one step; see `disk.replace`."""
-    if os.path.basename(path) in _SHARED:
-        content = strictjson.with_nulls(content)
+    content = strictjson.with_nulls(content) if os.path.basename(path) in SHARED else strictjson.plain(content)
     disk.replace(path, strictjson.encode(content, indent=True), durable=durable, named=named)
 
 
@@ -92,6 +91,8 @@ def create(path: Path, content: Mapping[str, Any]) -> None:
 
 def load(path: disk.StrPath, *, required: bool = False) -> dict[str, Any]:
     """Read a JSON file of a run; one that is missing is empty, unless it is required.
+
+    In the files that Runicorn's viewer shows, NaN and the infinities are floats; in the others they are words.
 
     Raises:
         Damaged: It is not a JSON object, or no file.
@@ -108,7 +109,7 @@ def load(path: disk.StrPath, *, required: bool = False) -> dict[str, Any]:
         raise Damaged(path, "JSON", str(error), "Mend the file by hand, or move it away") from error
     if not isinstance(content, dict):
         raise Damaged(path, "a JSON object", type(content).__name__, "Mend the file by hand, or move it away")
-    return strictjson.without_nulls(content) if os.path.basename(path) in _SHARED else content
+    return strictjson.without_nulls(content) if os.path.basename(path) in SHARED else content
 
 
 def known(path: disk.StrPath, shape: Shape) -> dict[str, Any]:
@@ -229,7 +230,7 @@ def read(layout: Layout, folder: RunFolder, flaws: list[Damaged] | None = None) 
         tags=tuple(meta.get("tags") or ()),
         config=config,
         values=flatten(config, "config")
-        | flatten({key: value for key, value in summary.items() if key not in BEST}, "summary"),
+        | flatten(strictjson.plain({key: value for key, value in summary.items() if key not in BEST}), "summary"),
         unknown=frozenset(files.unknown),
     )
 

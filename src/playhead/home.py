@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from playhead import checksums, disk, facts, signs, strictjson
+from playhead import checksums, disk, facts, signs
 from playhead.backlog import Backlog
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.database import Database
@@ -82,8 +82,7 @@ class Home:
             row = catalog_runs.by_key(connection, key)
         if row.best_metric_name is None or row.best_metric_value is None:
             return {}
-        best = {"best_metric_value": row.best_metric_value, "best_metric_step": row.best_metric_step}
-        return dict(strictjson.plain(best))
+        return {"best_metric_value": row.best_metric_value, "best_metric_step": row.best_metric_step}
 
     def write_summary(self, folder: RunFolder, changes: dict[str, Any], *, named: bool = True) -> None:
         """Set keys of `summary.json`; one that says so already is not written again.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -15,8 +14,8 @@ from playhead.catalog.database import Database
 from playhead.catalog.files import files_of
 from playhead.errors import Damaged, NotAStore, PlayheadError, ReadOnly, StoreLocked, StoreTooNew, WrongType, foreseen
 from playhead.home import Home
-from playhead.layout import Layout, locate
-from playhead.paths import GivenPath, as_path
+from playhead.layout import Layout, layout_at, locate
+from playhead.paths import GivenPath
 from playhead.reading import open_to_read
 from playhead.store import FORMAT, NEEDED_VERSION, Progress, Store
 
@@ -41,7 +40,7 @@ def open(path: GivenPath = "store", mode: str = "a") -> Store:
     """
     if mode not in ("a", "r"):
         raise WrongType(f"mode is 'a' or 'r', not {mode!r}")
-    layout = Layout(Path(os.path.abspath(as_path(path))))
+    layout = layout_at(path)
     _refuse_other_things(layout, mode)
     if mode == "r":
         _check_format(layout)
@@ -150,7 +149,7 @@ def rebuild(path: GivenPath, progress: Progress = list) -> list[Damaged]:
     Raises:
         StoreLocked: A run is being recorded.
     """
-    layout = Layout(Path(os.path.abspath(as_path(path))))
+    layout = layout_at(path)
     if not layout.marker.is_file():
         raise NotAStore(f"{layout.root} is not a Playhead store: it has no {layout.marker.name}")
     _check_format(layout)

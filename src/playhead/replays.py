@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
-from typing import Any, overload
+from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from playhead.lanes.arrays.writer import ReelWriter, forget_in_index
 from playhead.ref import ROW, FrameRef, not_an_address
 from playhead.replay import FrameResolver, ReplayEpisode
 from playhead.signal import keys
+from playhead.signal.listed import Listed
 from playhead.tape import Crew
 
 _MOST_INTEGER = (1 << 63) - 1  # of SQLite; a larger one lies there as text, and no reel has so many steps
@@ -104,6 +105,38 @@ class ReplayEpisodes(Sequence[ReplayEpisode]):
     def __repr__(self) -> str:
         steps = sum(row.steps for _, row in self._rows)
         return f"<Episodes: {len(self)}, {steps} steps>"
+
+
+class RunEpisodes(Sequence[Any]):
+    """The episodes of a run that recorded into datasets, and may have played too.
+
+    Attributes:
+        run: The run.
+    """
+
+    def __init__(self, run: Any, episodes: Iterable[Any]) -> None:
+        self.run = run
+        self._episodes = Listed(episodes)
+
+    def __len__(self) -> int:
+        return len(self._episodes)
+
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> Any: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Any]: ...
+    def __getitem__(self, key: Any) -> Any:
+        """Return an episode, or a list of those of a slice.
+
+        Raises:
+            OutOfRange: If there are fewer.
+            BadKey: If the key is neither a position nor a slice.
+            BadSlice: If the step of a slice is zero.
+        """
+        return self._episodes[key]
+
+    def __repr__(self) -> str:
+        return repr(self._episodes)
 
 
 def of_run(home: Home, run: int) -> ReplayEpisodes:

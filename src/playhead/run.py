@@ -172,7 +172,10 @@ class Run:
 
         played = replays.of_run(self._home, self._row.key)
         recorded = datasets.of_run(self._home, self.id)
-        return sorted([*played, *recorded], key=lambda episode: episode.created_ts_ns or 0) if recorded else played
+        if not recorded:
+            return played
+        in_order = sorted([*played, *recorded], key=lambda episode: episode.created_ts_ns or 0)
+        return replays.RunEpisodes(self, in_order)
 
     @property
     def datasets(self) -> dict[str, int]:
@@ -217,8 +220,8 @@ class Run:
         """
         given = strictjson.items(values, "summary values") | more
         if given:
-            self._change(self._folder.summary, strictjson.plain(given))
-        return dict(strictjson.restore(facts.load(self._folder.summary)))
+            self._change(self._folder.summary, strictjson.plain(given, words=False))
+        return facts.load(self._folder.summary)
 
     def logs(self) -> str:
         """Give the text log."""
@@ -234,6 +237,8 @@ class Run:
 
         One whose recorded path leads out of the run's folder is left out; `playhead verify` reports it.
         """
+        from playhead.signal.listed import Listed
+
         with self._home.database.read() as connection:
             rows = catalog_runs.media_of(connection, self._row.key)
         folder, found = self.path, []
@@ -241,7 +246,7 @@ class Run:
             with contextlib.suppress(Damaged):  # a store may come from a stranger
                 path = folder / layout.inside(row.path, folder)
                 found.append(Media(row.key, row.step, row.ts_ns, row.caption, path))
-        return found
+        return Listed(found)
 
     def metric_names(self) -> list[str]:
         """List the names of the metrics."""
@@ -328,7 +333,7 @@ class Run:
             content = facts.load(path)
             facts.check(path, facts.META if path == self._folder.meta else facts.SUMMARY, content)
             with checksums.following(self._folder, path):
-                facts.write(path, strictjson.plain(content | (change(content) if callable(change) else change)))
+                facts.write(path, content | (change(content) if callable(change) else change))
 
     @contextlib.contextmanager
     def _editing(self) -> Iterator[None]:

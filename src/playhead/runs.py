@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import numbers
+import operator
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, SupportsIndex, overload
 
 from playhead.catalog.query import RunQuery
 from playhead.catalog.schema import STATUSES
@@ -56,12 +59,12 @@ class Runs(Sequence[Run]):
         """
         if status is not None and status not in STATUSES:
             raise BadQuery(f"no status {status!r}; there is: {', '.join(STATUSES)}")
-        if limit is not None and (not isinstance(limit, int) or limit < 0):
+        if limit is not None and (not isinstance(limit, numbers.Integral) or limit < 0):
             raise WrongType(f"limit is a number of runs, not {limit!r}")
         if order is not None and not isinstance(order, str):
             raise WrongType(f"order is a name of the where language, or several with commas between, not {order!r}")
         wanted = tuple(several(tags, "tags"))
-        limit = None if limit is None else min(limit, _MOST)
+        limit = None if limit is None else min(int(limit), _MOST)
         query = self._query.narrowed(project=project, status=status, tags=wanted, where=where, order=order, limit=limit)
         query.check()
         return Runs(self._home, query)
@@ -92,10 +95,10 @@ class Runs(Sequence[Run]):
         return None if row is None else Run(self._home, row)
 
     @overload
-    def __getitem__(self, index: int | str) -> Run: ...
+    def __getitem__(self, index: SupportsIndex | str) -> Run: ...
     @overload
     def __getitem__(self, index: slice) -> list[Run]: ...
-    def __getitem__(self, index: int | str | slice) -> Run | list[Run]:
+    def __getitem__(self, index: SupportsIndex | str | slice) -> Run | list[Run]:
         """Give a run by position or id, or a list of runs by slice.
 
         Raises:
@@ -116,9 +119,7 @@ class Runs(Sequence[Run]):
                     raise BadSlice(f"runs cannot be sliced so: {error}") from None
                 rows = self._rows(connection, wanted)
                 return [Run(self._home, row) for row in rows]
-            if not isinstance(index, int):
-                raise BadKey(f"runs are indexed by position, slice or id, not {type(index).__name__}")
-            row = self._row_at(connection, index)
+            row = self._row_at(connection, _position(index))
         if row is None:
             raise OutOfRange(f"no run at position {index}: there are {len(self)} runs")
         return Run(self._home, row)
@@ -146,3 +147,11 @@ class Runs(Sequence[Run]):
         shown = "".join(f"\n  {run!r}" for run in self[max(0, total - 5) :])
         more = f"\n  … and {total - 5} before" if total > 5 else ""
         return f"<Runs: {total}>{more}{shown}"
+
+
+def _position(index: SupportsIndex) -> int:
+    """Take a whole number of any kind, also of NumPy, but no truth value."""
+    if not isinstance(index, bool):
+        with contextlib.suppress(TypeError):
+            return operator.index(index)
+    raise BadKey(f"runs are indexed by position, slice or id, not {type(index).__name__}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import numbers
 import os
 import platform
 import shutil
@@ -377,8 +378,13 @@ class Store:
 
         Returns:
             The ids of the runs that were removed.
+
+        Raises:
+            WrongType: If `older_than` is not a number of seconds, or is negative.
         """
         self._check_writable()
+        if not isinstance(older_than, numbers.Real) or not older_than >= 0:
+            raise WrongType(f"older_than is a number of seconds, 0 or more, not {older_than!r}")
         gone = []
         for run in list(self.runs.deleted):
             if clock.now() - (run.deleted_at or 0) >= older_than:

@@ -20,6 +20,7 @@ from playhead.errors import WrongType
 
 SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 NOT_FINITE = "not_finite"  # in an event with nulls: which of them stand for what
+_Places = dict[str, list[list[str | int]]]
 _PLACES = f"${NOT_FINITE}"  # in a file with nulls: where they are, by what they stand for
 
 DEEPEST = 254  # lists and dicts within each other: what orjson writes, and what walks get to the end of
@@ -123,7 +124,7 @@ def _as_utf8(value: Any) -> Any:
     return [_as_utf8(item) for item in value] if isinstance(value, list) else value
 
 
-def plain(value: Any, *, depth: int = 0) -> Any:
+def plain(value: Any, *, words: bool = True, depth: int = 0) -> Any:
     """Turn a value into dicts, lists, text, numbers, booleans and None.
 
     NumPy and torch scalars become numbers, arrays lists, dataclasses and namespaces dicts; what has no such form (a
@@ -131,6 +132,7 @@ def plain(value: Any, *, depth: int = 0) -> Any:
 
     Args:
         value: The value.
+        words: Whether NaN and the infinities become the strings in `SPECIAL`; else they stay, for `with_nulls`.
         depth: How many lists and dicts it lies in.
 
     Raises:
@@ -143,33 +145,38 @@ def plain(value: Any, *, depth: int = 0) -> Any:
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
-        return special(float(value))
+        return special(float(value)) if words else float(value)
     if isinstance(value, Mapping):
         if depth >= DEEPEST:
             raise _too_deep()
-        return {plain(str(key)): plain(item, depth=depth + 1) for key, item in value.items()}
+        return {plain(str(key)): plain(item, words=words, depth=depth + 1) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         if depth >= DEEPEST:
             raise _too_deep()
-        return [plain(item, depth=depth + 1) for item in value]
+        return [plain(item, words=words, depth=depth + 1) for item in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return plain({field.name: getattr(value, field.name) for field in dataclasses.fields(value)}, depth=depth)
+        held = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return plain(held, words=words, depth=depth)
     if isinstance(value, os.PathLike):
         return plain(os.fspath(value))
     if hasattr(value, "tolist") and hasattr(value, "dtype"):
         found = value.tolist()
-        return plain(found, depth=depth) if type(found) is not type(value) else _plain_wide(value)
+        if type(found) is type(value):
+            return _plain_wide(value, words=words)
+        return plain(found, words=words, depth=depth)
     if hasattr(value, "__dict__") and type(value).__name__.endswith("Namespace"):
-        return plain(vars(value), depth=depth)
+        return plain(vars(value), words=words, depth=depth)
     return plain(str(value))
 
 
-def _plain_wide(value: Any) -> Any:
+def _plain_wide(value: Any, *, words: bool) -> Any:
     """Turn a number for which Python has no type, NumPy's longdouble, into the nearest float, or else into its text."""
     if value.dtype.kind != "f":
         return str(value)
     number = float(value)
-    return str(value) if math.isinf(number) and value != number else special(number)
+    if math.isinf(number) and value != number:
+        return str(value)
+    return special(number) if words else number
 
 
 def _too_deep() -> WrongType:
@@ -214,43 +221,54 @@ def restore(value: Any) -> Any:
 def with_nulls(content: Mapping[str, Any]) -> dict[str, Any]:
     """Put null in the place of NaN and the infinities, at any depth, and list under one more key where which were.
 
-    For files that other programs read: to them null is a missing number, and the strings in `SPECIAL` are text.
+    For files that other programs read: to them null is a missing number, and the strings in `SPECIAL` are text. So they
+    are to us in a file with that key, also if it lists nothing.
+
+    Args:
+        content: Values that `plain` gave, with their NaN and infinities.
     """
-    places: dict[str, list[list[str | int]]] = {}
-    found = _nulled(content, [], places)
-    if not places or _PLACES in content:  # a value of this name is the user's: then words are written
+    places: _Places = {}
+    texts: list[str] = []
+    found = _nulled(content, [], places, texts)
+    if not (places or texts) or _PLACES in content:  # a value of this name is the user's: then words are written
         return dict(plain(content))
     return {**found, _PLACES: places}
 
 
-def _nulled(value: Any, path: list[str | int], places: dict[str, list[list[str | int]]]) -> Any:
+def _nulled(value: Any, path: list[str | int], places: _Places, texts: list[str]) -> Any:
     if isinstance(value, Mapping):
-        return {key: _nulled(item, [*path, key], places) for key, item in value.items()}
+        return {key: _nulled(item, [*path, key], places, texts) for key, item in value.items()}
     if isinstance(value, list):
-        return [_nulled(item, [*path, place], places) for place, item in enumerate(value)]
-    word = special(value) if isinstance(value, float) else value
-    if isinstance(word, str) and word in SPECIAL:
+        return [_nulled(item, [*path, place], places, texts) for place, item in enumerate(value)]
+    if isinstance(value, str) and value in SPECIAL:
+        texts.append(value)
+    word = special(value) if isinstance(value, float) else None
+    if isinstance(word, str):
         places.setdefault(word, []).append(path)
         return None
     return value
 
 
 def without_nulls(content: dict[str, Any]) -> dict[str, Any]:
-    """Put the strings in `SPECIAL` where `with_nulls` put null, in place; what was changed since stays."""
+    """Put NaN and the infinities where `with_nulls` put null, in place; what was changed since stays.
+
+    In a file without its key, as earlier versions wrote it, the strings in `SPECIAL` are such numbers.
+    """
     said = content.get(_PLACES)
     if not isinstance(said, dict) or not said.keys() <= SPECIAL.keys():
-        return content
+        return dict(restore(content))
     if not all(isinstance(paths, list) for paths in said.values()):
-        return content
+        return dict(restore(content))
     places = [(word, path) for word, paths in said.items() for path in paths]
-    if all(isinstance(path, list) and path for _, path in places):
-        del content[_PLACES]
-        for word, path in places:
-            holder: Any = content
-            for step in path[:-1]:
-                holder = _inside(holder, step)
-            if _inside(holder, path[-1]) is None:
-                holder[path[-1]] = word
+    if not all(isinstance(path, list) and path for _, path in places):
+        return dict(restore(content))
+    del content[_PLACES]
+    for word, path in places:
+        holder: Any = content
+        for step in path[:-1]:
+            holder = _inside(holder, step)
+        if _inside(holder, path[-1]) is None:
+            holder[path[-1]] = SPECIAL[word]
     return content
 
 

@@ -219,24 +219,25 @@ def recorded_beside(run: playhead.RunWriter) -> None:
             episode.append("joint", np.array([9, tick], np.float32), tick * MS)
 
 
-@pytest.mark.parametrize("what", ["runs", "run", "list", "store"])
+@pytest.mark.parametrize("what", ["runs", "run", "episodes", "list", "store"])
 def test_of_runs_that_played_and_recorded_one_kind_makes_a_table(
     both: playhead.Store, tmp_path: Path, what: str
 ) -> None:
     source: Any = {
         "runs": both.runs("p"),
         "run": both.runs["run_a"],
+        "episodes": both.runs["run_a"].episodes,
         "list": [both.runs["run_a"], both.runs["run_b"]],
         "store": both,
     }[what]
-    others = {"runs": 1, "run": 1, "list": 2, "store": 3}[what]
+    others = {"runs": 1, "run": 1, "episodes": 1, "list": 2, "store": 3}[what]
     table = build(source, tmp_path / "table", columns=["action"])
     assert [run["num_steps"] for run in table.runs] == [10, 20]
     assert (table.built["episodes"], table.built["left_out_episodes"]) == ("played", {"recorded": others})
     assert f"without {counted(others, 'recorded episode')}>" in repr(table)
     assert f"{counted(others, 'recorded episode')}" in table._repr_html_()
     chosen = build(source, tmp_path / "chosen", columns=["joint"], at="joint", episodes="recorded")
-    assert len(chosen) == {"runs": 7, "run": 7, "list": 14, "store": 114}[what]
+    assert len(chosen) == {"runs": 7, "run": 7, "episodes": 7, "list": 14, "store": 114}[what]
     assert chosen.built["left_out_episodes"] == {"played": 2}
     with pytest.raises(NotFound, match=r"no signal 'joint'.*episodes='recorded' chooses the others"):
         build(source, tmp_path / "none", columns=["joint"])

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from pathlib import Path
 
 from playhead import claims, clock, disk
 from playhead.care import artifacts, catalogue, episodes, portability, replay, runs, subset, tables, traces
 from playhead.care.finding import DAMAGE, WARNING, Finding, Thing, of_damage, of_trouble
 from playhead.care.ground import Ground
 from playhead.errors import REPORT, Damaged, MissingExtra, NotAStore, PlayheadError, StoreTooNew, foreseen
-from playhead.layout import Layout
-from playhead.paths import GivenPath, as_path
+from playhead.layout import Layout, layout_at
+from playhead.paths import GivenPath
 
 _REBUILD_NS = 60 * clock.SECOND
 _PAUSES = 0.05, 0.3, 2.0  # seconds before each further look, all but the first only while somebody records
@@ -48,7 +46,7 @@ def verify(
     Raises:
         NotAStore: The folder is something else.
     """
-    layout = Layout(Path(os.path.abspath(as_path(path))))
+    layout = layout_at(path)
     if not layout.marker.exists():
         raise NotAStore(f"{layout.root} is not a Playhead store: it has no {layout.marker.name}")
     with Ground(layout) as ground:

@@ -82,10 +82,21 @@ def _is_past(deadline: float | None) -> bool:
 
 
 def _run(connection: sqlite3.Connection, sql: str, parameters: Parameters) -> tuple[list[str], list[tuple[Any, ...]]]:
-    cursor = connection.execute(sql, parameters)
+    cursor = connection.execute(sql, _plain(parameters))
     if cursor.description is None:
         raise BadQuery("store.sql reads with SELECT; this statement gives no rows")
     return [column[0] for column in cursor.description], cursor.fetchall()
+
+
+def _plain(parameters: Parameters) -> Parameters:
+    """Make numbers of those of NumPy, which SQLite would take for bytes, so that they equal nothing."""
+    if isinstance(parameters, Mapping):
+        return {name: _number(value) for name, value in parameters.items()}
+    return [_number(value) for value in parameters] if isinstance(parameters, (list, tuple)) else parameters
+
+
+def _number(value: Any) -> Any:
+    return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
 
 
 def _authorizer(refused: list[int]) -> Callable[[int, str | None, str | None, str | None, str | None], int]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playhead.episode import Episode, EpisodeWriter
-from playhead.errors import BadKey, BadSlice, Damaged
+from playhead.errors import Damaged
 from playhead.signal import keys
 from playhead.wording import counted
 
@@ -50,7 +50,7 @@ class Dataset(Sequence[Episode], ABC):
             BadKey: A mask, or something that is no index at all.
         """
         if isinstance(key, slice):
-            return [self._episode_at(position) for position in _sliced(key, len(self))]
+            return [self._episode_at(position) for position in keys.sliced_any_way(key, len(self))]
         if keys.are_several(key):
             return [self._episode_at(int(position)) for position in keys.several_positions(key, len(self))]
         return self._episode_at(keys.one_position(key, len(self)))
@@ -100,15 +100,6 @@ class Dataset(Sequence[Episode], ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}, {counted(len(self), 'episode')}>"
-
-
-def _sliced(key: slice, length: int) -> range:
-    try:
-        return range(*key.indices(length))
-    except TypeError:
-        raise BadKey("the bounds of a slice are whole numbers") from None
-    except ValueError:
-        raise BadSlice("Slice step must not be zero") from None
 
 
 class DatasetWriter(ABC):

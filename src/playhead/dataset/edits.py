@@ -16,7 +16,7 @@ from playhead.dataset.contract import Dataset
 from playhead.episode import DiskEpisode, Episode, items
 from playhead.errors import Damaged, NotFound, WrongType
 from playhead.layout import DatasetFolder, EpisodeFolder
-from playhead.paths import GivenPath, as_path
+from playhead.paths import GivenPath, as_folder
 from playhead.signal import Signal
 
 _VERSION = 1
@@ -100,7 +100,7 @@ class EditedDataset(Dataset):
 
     def __init__(self, source: Dataset, folder: GivenPath) -> None:
         self._source = source
-        self._folder = DatasetFolder(as_path(folder))
+        self._folder = DatasetFolder(as_folder(folder, "a dataset"))
         self._items: dict[str, dict[str, Any]] = {}
         self._dropped: set[str] = set()
         self._named: set[str] = set()
@@ -212,6 +212,7 @@ class EditedDataset(Dataset):
             raise NotFound(
                 f"no episode with the uid {record['ep']!r} among the {len(self._source)} of {self._folder.path}"
             )
+        disk.make_folders(self._folder.path)
         with disk.locked(self._folder.path):
             path = self._folder.edits
             log = path.read_bytes() if path.exists() else b""

@@ -13,17 +13,14 @@ from playhead.dataset.contract import Dataset, DatasetWriter
 from playhead.dataset.edits import EditedDataset
 from playhead.episode import DiskEpisode, DiskEpisodeWriter, Unfinished
 from playhead.episode.writer import ABORTED
-from playhead.errors import Exists, NotFound, WrongType
+from playhead.errors import Exists, NotFound
 from playhead.layout import DatasetFolder
-from playhead.paths import GivenPath, as_path
+from playhead.paths import GivenPath, as_folder
 from playhead.wording import counted
 
 
 def _folder_of(root: GivenPath) -> DatasetFolder:
-    path = as_path(root)
-    if path.is_file():
-        raise WrongType(f"{path} is a file; a dataset is a folder of episodes")
-    return DatasetFolder(path)
+    return DatasetFolder(as_folder(root, "a dataset"))
 
 
 class LocalDataset(Dataset):

@@ -35,7 +35,7 @@ from playhead.disk.naming import (
 )
 from playhead.disk.opening import HeldFolder, OpenFile, check_plain, open_to_read, read_file
 from playhead.disk.syncing import sync, sync_contents, sync_file, sync_file_system, sync_folder
-from playhead.disk.whole import clone, copy, create, link, replace, reserve, write_blocks
+from playhead.disk.whole import clone, copy, create, link, replace, reserve, save, write_blocks
 
 __all__ = [
     "PATIENCE",
@@ -71,6 +71,7 @@ __all__ = [
     "rename",
     "replace",
     "reserve",
+    "save",
     "share_file",
     "sweep",
     "sync",

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from playhead.disk import hook
 from playhead.disk.hook import StrPath, before, with_path, write_all
-from playhead.disk.naming import cannot_link, discard, rename, temporary_beside
+from playhead.disk.naming import cannot_link, discard, make_folders, rename, temporary_beside
 from playhead.disk.opening import open_to_read
 from playhead.disk.syncing import sync, sync_folder
 
@@ -36,6 +36,12 @@ def replace(path: StrPath, data: bytes, *, durable: bool = True, named: bool = T
         raise
     if durable and named:
         sync_folder(temporary.parent)
+
+
+def save(path: StrPath, data: bytes, *, durable: bool = True) -> None:
+    """Write a file where a person asked for it, as `replace` does, and make the folders above it."""
+    make_folders(os.path.dirname(path) or ".", durable=durable)
+    replace(path, data, durable=durable)
 
 
 def create(path: StrPath, data: bytes, *, durable: bool = True) -> None:

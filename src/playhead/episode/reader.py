@@ -11,7 +11,7 @@ from playhead import facts
 from playhead.episode import items, lanes, seals
 from playhead.episode.contract import Episode
 from playhead.episode.seals import Seals
-from playhead.errors import Damaged, NotFound
+from playhead.errors import Damaged, NotFound, WrongType
 from playhead.layout import EpisodeFolder
 from playhead.owner import Owner
 from playhead.paths import GivenPath, as_text
@@ -26,6 +26,7 @@ class DiskEpisode(Episode):
 
     Raises:
         NotFound: There is no such folder.
+        WrongType: If it is a file.
         Damaged: A video has no index.
     """
 
@@ -35,6 +36,8 @@ class DiskEpisode(Episode):
             self._files = self._folder.signals()
         except FileNotFoundError:
             raise NotFound(f"no episode at {directory}: there is no such folder") from None
+        except NotADirectoryError:
+            raise WrongType(f"{directory} is a file; an episode is a folder") from None
         self._signals = _Signals(self._folder, self._files, self._owner_of)
         self._static: dict[str, Any] | None = None
         self._meta: dict[str, Any] | None = None

@@ -13,7 +13,7 @@ from playhead.episode import sealing
 from playhead.episode.reader import DiskEpisode
 from playhead.errors import Damaged, NotFound, StoreLocked
 from playhead.layout import EpisodeFolder
-from playhead.paths import GivenPath, as_text
+from playhead.paths import GivenPath, as_folder
 
 
 class Unfinished:
@@ -24,7 +24,7 @@ class Unfinished:
     """
 
     def __init__(self, path: GivenPath) -> None:
-        self._folder = EpisodeFolder(as_text(path))
+        self._folder = EpisodeFolder(os.fspath(as_folder(path, "an episode")))
 
     @property
     def path(self) -> Path:
@@ -53,6 +53,7 @@ class Unfinished:
     @property
     def signals(self) -> list[str]:
         """The signals of which something was recorded."""
+        self._check_there()
         on_tape: list[str] = []
         with contextlib.suppress(NotFound):
             on_tape = [declaration.name for declaration in tape.declarations(self._folder.tape)]

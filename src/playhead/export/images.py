@@ -15,7 +15,7 @@ from playhead import disk
 from playhead.episode import Episode
 from playhead.errors import Empty, Exists, WrongType
 from playhead.export.chosen import choose, file_name, is_video, regular_times
-from playhead.paths import GivenPath, as_path
+from playhead.paths import GivenPath, as_folder
 from playhead.signal import Signal
 
 Progress = Callable[[Sequence[int]], Iterable[int]]
@@ -63,7 +63,7 @@ def to_frames(
     cameras = {name: signal for name, signal in chosen.items() if name not in others}
     if not cameras:
         raise Empty("there are no frames to export: no signal of the episode is images")
-    root = as_path(target)
+    root = as_folder(target, "what holds frames")
     folders = {name: root / file_name(name) for name in cameras}
     for folder in folders.values():
         if folder.exists() and any(folder.iterdir()) and not force:

@@ -48,6 +48,7 @@ from playhead.layout.store import (
     TRASH,
     Layout,
     dataset_of,
+    layout_at,
     locate,
     store_around,
 )
@@ -99,6 +100,7 @@ __all__ = [
     "dataset_of",
     "folder_name",
     "inside",
+    "layout_at",
     "locate",
     "name_of_folder",
     "number_of_reel",

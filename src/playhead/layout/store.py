@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from playhead.errors import BadName, Damaged
+from playhead.errors import BadName, Damaged, NoSuchFile, NotAStore
 from playhead.layout.artifacts import ArtifactsFolder, check_member
 from playhead.layout.episodes import DatasetFolder
 from playhead.layout.names import (
@@ -205,6 +205,18 @@ class Layout:
             top = folder.relative_to(self.root).parts[0]
             if top not in LANES and not top.startswith(".") and not folder.name.startswith("."):
                 yield RunFolder(folder)
+
+
+def layout_at(path: GivenPath) -> Layout:
+    """Take the folder of a store from a person; nothing needs to be there yet.
+
+    Raises:
+        NotAStore: If the path continues below a file.
+    """
+    try:
+        return Layout(Path(os.path.abspath(as_path(path))))
+    except NoSuchFile as error:
+        raise NotAStore(str(error)) from None
 
 
 def locate(given: GivenPath | None = None) -> Path:

@@ -33,4 +33,4 @@ def save(figure: Figure, path: GivenPath | None) -> None:
     if path is not None:
         picture = io.BytesIO()
         figure.savefig(picture, format=check_ending(path), dpi=DPI, facecolor="white")
-        disk.replace(as_path(path), picture.getvalue())
+        disk.save(as_path(path), picture.getvalue())

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from playhead.errors import BadName, BadRef, NotFound, WrongType
 from playhead.lanes.arrays.reel import Reel
 from playhead.layout import ReplayFolder
-from playhead.paths import GivenPath, as_path
+from playhead.paths import GivenPath, as_folder
 from playhead.ref import ROW, FrameRef, not_an_address
 from playhead.replay.reader import describe, joined, names_of, read_row, take_rows
 
@@ -41,7 +41,7 @@ class FrameResolver:
     def __init__(self, replay_dir: GivenPath, max_open_files: int = 10) -> None:
         if not isinstance(max_open_files, int) or max_open_files < 1:
             raise WrongType(f"max_open_files is a number of runs, at least 1, not {max_open_files!r}")
-        self._folder = ReplayFolder(as_path(replay_dir))
+        self._folder = ReplayFolder(as_folder(replay_dir, "what holds replays"))
         self._most = max_open_files
         self._open: OrderedDict[str, Reel] = OrderedDict()
         self._lock = threading.RLock()

@@ -20,7 +20,7 @@ from playhead.lanes.arrays.foreign import ForeignPart
 from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.writer import ReelWriter
 from playhead.layout import ReplayFolder
-from playhead.paths import GivenPath, as_path
+from playhead.paths import GivenPath, as_folder
 from playhead.ref import make_frame_ref
 
 _DEFAULT_CODEC = "zstd"
@@ -68,7 +68,7 @@ class ReplayWriter:
         queue_size: int = 1000,  # noqa: ARG002
         config: ReplayConfig | None = None,
     ) -> None:
-        self._files = ReplayFolder(as_path(replay_dir)).reel(run_id)
+        self._files = ReplayFolder(as_folder(replay_dir, "what holds replays")).reel(run_id)
         if config is not None and (chunk_size is not None or compression != _DEFAULT_CODEC):
             raise WrongType("config says the codec and the chunk; leave compression and chunk_size out beside it")
         self._config = config or ReplayConfig(codec=compression, chunk=chunk_size)

@@ -36,7 +36,7 @@ def as_integer(key: Any, what: str) -> int:
     try:
         return operator.index(key)
     except TypeError:
-        others = "" if what == _STEP else ", a slice or a list of whole numbers"
+        others = ", a slice or a list of whole numbers" if what in (INDEX, TIME) else ""
         raise BadKey(f"{what} is a whole number{others}, not {type(key).__name__}") from None
 
 
@@ -120,6 +120,21 @@ def sliced_positions(key: slice, length: int) -> range:
         return range(*key.indices(length))
     except TypeError:
         raise BadKey("the bounds of a slice are whole numbers") from None
+
+
+def sliced_any_way(key: slice, length: int) -> range:
+    """Resolve a slice that may also go backwards, as of episodes.
+
+    Raises:
+        BadSlice: If its step is zero.
+        BadKey: If a bound is not a whole number.
+    """
+    try:
+        return range(*key.indices(length))
+    except TypeError:
+        raise BadKey("the bounds of a slice are whole numbers") from None
+    except ValueError:
+        raise BadSlice("Slice step must not be zero") from None
 
 
 def position_from(stamps: NDArray[np.int64], time: int) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from playhead.catalog.tables.runs import RunRows
 from playhead.errors import OutOfRange
 from playhead.lanes.rows.spans import Spans
+from playhead.signal import keys
 from playhead.wording import counted
 
 _AT_ONCE = 10_000
@@ -55,13 +56,20 @@ class TableRuns(Sequence[Known]):
     def __getitem__(self, key: slice) -> list[Known]: ...
 
     def __getitem__(self, key: int | slice) -> Known | list[Known]:
-        """Give one run, or those of a slice, by their place."""
+        """Return one run, or those of a slice, by their place.
+
+        Raises:
+            OutOfRange: If there are fewer runs.
+            BadKey: If the key is neither a position nor a slice.
+            BadSlice: If the step of a slice is zero.
+        """
         if isinstance(key, slice):
-            return self._of(self.ids[key].tolist())
+            return self._of(self.ids[list(keys.sliced_any_way(key, len(self)))].tolist())
+        place = keys.as_integer(key, keys.INDEX)
         try:
-            number = int(self.ids[key])
+            number = int(self.ids[place])
         except IndexError:
-            raise OutOfRange(f"run {key} of {len(self):,}") from None
+            raise OutOfRange(f"run {place} of {len(self):,}") from None
         return self._of([number])[0]
 
     def __iter__(self) -> Iterator[Known]:
@@ -69,7 +77,12 @@ class TableRuns(Sequence[Known]):
             yield from self._of(self.ids[start : start + _AT_ONCE].tolist())
 
     def original(self, run: int) -> bytes | None:
-        """Return what is kept of the file of a game, by its id; `playhead.table.games.restore` reads it."""
+        """Return what is kept of the file of a game, by its id; `playhead.table.games.restore` reads it.
+
+        Raises:
+            BadKey: If the id is not a whole number.
+        """
+        run = keys.as_integer(run, "the id of a run")  # SQLite finds nothing by an integer of NumPy
         return self._known.originals(run, run).get(run)
 
     def _of(self, ids: list[int]) -> list[Known]:

@@ -12,7 +12,7 @@ import pytest
 import playhead
 from playhead.care import verify
 from playhead.catalog.tables import GAME, LATER, checksums
-from playhead.errors import Damaged, NotFound, WrongType
+from playhead.errors import BadKey, BadSlice, Damaged, NotFound, OutOfRange, WrongType
 from playhead.layout import TableFolder
 from playhead.table import games
 from playhead.table.games import a2run2, steps
@@ -78,6 +78,39 @@ def test_files_come_back_byte_for_byte(tmp_path: Path, decoder: str, monkeypatch
     assert table.runs[7]["final_board"] == "0200000000000000"
     assert all("original" not in run for run in table.runs)
     assert table.verify() == []
+
+
+def test_a_run_is_named_by_an_integer_of_any_kind(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    files = [put(tmp_path / f"runs/{seed}.a2run2", lively(20, seed)) for seed in range(3)]
+    table = built(tmp_path)
+    for run, file in zip(table.runs.ids, files, strict=True):
+        games.restore(table, run, tmp_path / "back.a2run2")
+        assert (tmp_path / "back.a2run2").read_bytes() == file.read_bytes()
+        assert table.runs.original(run) == table.runs.original(int(run)) is not None
+        assert table.runs[run] == table.runs[int(run)] == table.runs[np.uint8(run)]
+        assert table.filter(runs=[run]).runs[0]["id"] == run
+    for wrong in (1.0, "1", True, None):
+        with pytest.raises(BadKey, match=r"the id of a run is a whole number"):
+            games.restore(table, wrong, tmp_path / "back.a2run2")  # type: ignore[arg-type]
+        with pytest.raises(BadKey, match=r"an index is a whole number"):
+            table.runs[wrong]  # type: ignore[call-overload]
+
+
+def test_runs_are_sliced_as_lists_are(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    for seed in range(3):
+        put(tmp_path / f"runs/{seed}.a2run2", lively(20, seed))
+    runs = built(tmp_path).runs
+    assert [run["id"] for run in runs[::-1]] == [2, 1, 0]
+    assert runs[3:] == []
+    with pytest.raises(BadSlice, match="zero"):
+        runs[::0]
+    with pytest.raises(BadKey, match="bounds of a slice"):
+        runs["a":]  # type: ignore[misc]
+    for far in (3, -4, 1 << 70):
+        with pytest.raises(OutOfRange, match="of 3"):
+            runs[far]
 
 
 def lively_of_dat(count: int, seed: int) -> Game:

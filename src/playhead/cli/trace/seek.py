@@ -63,7 +63,7 @@ def command(
     from playhead.trace.formats.states import to_json
 
     if target is not None:
-        disk.replace(target, strictjson.encode(to_json(state), indent=True))
+        disk.save(target, strictjson.encode(to_json(state), indent=True))
         if not as_json:
             click.echo(f"Wrote {target}.")
             return

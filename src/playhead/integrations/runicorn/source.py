@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playhead import clock, strictjson
+from playhead import clock, facts, strictjson
 from playhead.claims import SILENT_SECONDS
 from playhead.errors import Damaged
 from playhead.integrations.runicorn.roots import Candidate
@@ -140,7 +140,7 @@ def _documents(folder: Path, files: list[str]) -> tuple[dict[str, dict[str, Any]
         if os.path.dirname(name) or not (name.endswith(".json") or name == DELETED):
             continue
         data = (folder / name).read_bytes()
-        content = {} if name == DELETED and not data else _json_object(data)  # that it exists says enough
+        content = {} if name == DELETED and not data else _json_object(data, name)  # that it exists says enough
         if content is not None and (name not in _LINEAGE or _is_lineage(folder / name, content)):
             documents[name] = content
         elif name in OWN_FILES:
@@ -164,9 +164,9 @@ def _is_lineage(path: Path, content: dict[str, Any]) -> bool:
     )
 
 
-def _json_object(data: bytes) -> dict[str, Any] | None:
+def _json_object(data: bytes, name: str) -> dict[str, Any] | None:
     try:
-        content = _storable(strictjson.plain(strictjson.decode(data)))
+        content = _storable(strictjson.plain(strictjson.decode(data), words=name not in facts.SHARED))
     except (ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None

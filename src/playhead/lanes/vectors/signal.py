@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from playhead.errors import NoSuchFile
 from playhead.lanes.vectors.kind import Kind
 from playhead.lanes.vectors.parquet import ParquetSamples
 from playhead.owner import Fields, Owner
@@ -41,7 +42,10 @@ class SimpleSignal(Signal[T]):
     def _opened(self) -> ParquetSamples:
         file = self._file
         if file is None:
-            file = ParquetSamples(self.filepath, self._timeline)
+            try:
+                file = ParquetSamples(self.filepath, self._timeline)
+            except FileNotFoundError:
+                raise NoSuchFile(f"no signal at {self.filepath}: there is no such file") from None
             if self._owner is not None:
                 self._owner.check(self.filepath, file.owner)
             self._file = file

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from playhead.errors import Damaged
+from playhead.errors import Damaged, NoSuchFile
 from playhead.lanes.video import cursor, index
 from playhead.lanes.video.cursor import Cursor
 from playhead.lanes.video.packets import Packets, foreign_packets, our_packets
@@ -88,7 +88,8 @@ class VideoSignal(Signal[NDArray[np.uint8]]):
                 found = index.read(self.frames_index_path)
             except FileNotFoundError:
                 if not self.video_path.exists():
-                    raise
+                    said = f"no video at {self.video_path}, and no index of it at {self.frames_index_path}"
+                    raise NoSuchFile(said) from None
                 raise Damaged(self.frames_index_path, f"the index of {self.video_path.name}", "no file") from None
             if self._owner is not None:
                 self._owner.check(self.frames_index_path, found.owner)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from playhead.errors import NotFound, WrongType
+from playhead.paths import GivenPath, as_path
 from playhead.table.games import a2pack, a2run, a2run2, dat
 from playhead.table.games.a2run2 import write_a2run2
 from playhead.table.games.restoring import restore
@@ -39,7 +40,7 @@ _PACKS = {".a2pack": a2pack.read, ".dat": dat.read}
 SUFFIXES: tuple[str, ...] = (*_ONE_GAME, *_PACKS)
 
 
-def find(path: Path) -> list[Path]:
+def find(path: GivenPath) -> list[Path]:
     """List the files of games: the file itself, or all in a folder and the folders in it.
 
     They are sorted by path, folder by folder, which is the order in which games get their ids. Folders behind links are
@@ -49,6 +50,7 @@ def find(path: Path) -> list[Path]:
         NotFound: There is no such file or folder.
         WrongType: The file is not of games, by its name.
     """
+    path = as_path(path)
     if path.is_file():
         if path.suffix not in SUFFIXES:
             raise WrongType(f"{path}: games of 2048 are in files that end in {', '.join(SUFFIXES)}")
@@ -59,7 +61,7 @@ def find(path: Path) -> list[Path]:
     return sorted((one for one in found if one.is_file()), key=lambda one: [os.fsencode(part) for part in one.parts])
 
 
-def read(path: Path, *, dtype: np.dtype[Any], branches: str = REQUIRE) -> Iterator[tuple[Rows, list[Known]]]:
+def read(path: GivenPath, *, dtype: np.dtype[Any], branches: str = REQUIRE) -> Iterator[tuple[Rows, list[Known]]]:
     """Give the games of a file, as rows and what is known of each game, a few hundred thousand rows at a time.
 
     The rows of several games lie one behind the other, a game is never parted, `step_index` is filled in and `run_id`
@@ -77,6 +79,7 @@ def read(path: Path, *, dtype: np.dtype[Any], branches: str = REQUIRE) -> Iterat
         WrongType: It has no branches, or a game of more moves than `step_index` numbers; says what to do.
         MissingExtra: The library for its checksum is not installed.
     """
+    path = as_path(path)
     check(dtype, branches)
     suffix = path.suffix
     if suffix not in SUFFIXES:
@@ -88,6 +91,8 @@ def read(path: Path, *, dtype: np.dtype[Any], branches: str = REQUIRE) -> Iterat
         data = path.read_bytes()
     except FileNotFoundError:
         raise NotFound(f"{path} is missing") from None
+    except IsADirectoryError:
+        raise WrongType(f"{path} is a folder; find() lists the files of games in it") from None
     is_first = data.startswith(a2run.BEGINNING)  # files of version 1 were renamed, and the programs take them so
     decode = a2run.decode if is_first else _ONE_GAME[suffix]
     rows, run = decode(data, Place(path), dtype, branches)

@@ -102,7 +102,7 @@ def write_a2run2(
         elapsed_s: How long it took.
     """
     about = About(start_time, struct.pack("<f", elapsed_s), max_score, highest_tile, engine)
-    disk.replace(as_path(path), encode(rows, final_board, about), durable=False)
+    disk.save(as_path(path), encode(rows, final_board, about), durable=False)
 
 
 def encode(rows: Rows, final_board: int, about: About) -> bytes:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from playhead import disk
 from playhead.errors import Damaged, NotFound, WrongType
 from playhead.paths import GivenPath, as_path
+from playhead.signal import keys
 from playhead.table.games import a2run, a2run2, dat
 from playhead.table.games.originals import Original, unpacked
 from playhead.table.games.rows import NO_BRANCHES, STEP, Rows
@@ -33,10 +34,12 @@ def restore(table: Table, run: int, path: GivenPath) -> None:
             form is.
 
     Raises:
+        BadKey: If the id is not a whole number.
         NotFound: If there is no such run, or nothing was kept of its file.
         Damaged: If what was kept is not what was written.
         WrongType: If the table has not all of its rows and columns, or the path has another ending.
     """
+    run = keys.as_integer(run, "the id of a run")
     places = np.flatnonzero(table.runs.ids == run)
     kept = table.runs.original(run) if len(places) else None
     if kept is None:
@@ -62,7 +65,7 @@ def restore(table: Table, run: int, path: GivenPath) -> None:
             raise
         remedy = "Build the table again from its sources"
         raise Damaged(table.path / "metadata.db", f"the original of run {run}", str(error), remedy) from error
-    disk.replace(target, data, durable=False)
+    disk.save(target, data, durable=False)
 
 
 def _a2run2(rows: Rows, known: dict[str, Any], original: Original) -> bytes:

@@ -15,6 +15,7 @@ from playhead.dataset import Dataset, LocalDataset
 from playhead.episode import Episode
 from playhead.errors import Empty, NotFound, WrongType
 from playhead.paths import as_path
+from playhead.replays import RunEpisodes
 from playhead.run import Run
 from playhead.runs import Runs
 from playhead.table import games
@@ -197,6 +198,8 @@ def _episodes(source: Any, options: Options) -> tuple[Sequence[Episode], str | N
         return [source], options.where
     if isinstance(source, Dataset):
         return source, options.where
+    if isinstance(source, RunEpisodes):
+        return Recorded([source.run]), options.where
     if isinstance(source, Run):
         return Recorded([source]), options.where
     if isinstance(source, Runs):

@@ -11,6 +11,7 @@ from playhead.dataset import Dataset, LocalDataset
 from playhead.episode import DiskEpisode, Episode
 from playhead.errors import WrongType
 from playhead.replay import ReplayEpisode
+from playhead.replays import RunEpisodes
 from playhead.run import Run
 
 PLAYED, RECORDED = "played", "recorded"  # by an agent, step by step; into a dataset
@@ -34,7 +35,7 @@ class Recorded(Sequence[Episode]):
         known: set[str | None] = set()
         for run in runs:
             found = run.episodes
-            if not isinstance(found, list):  # all of them were played
+            if not isinstance(found, RunEpisodes):  # all of them were played
                 self._add(run, range(len(found)), [PLAYED] * len(found))
                 continue
             kept, kinds = [], []

@@ -82,7 +82,7 @@ def save(path: Path, document: Mapping[str, Any]) -> None:
     data = laid_out(document)
     if len(data) > MOST_BYTES:
         raise WrongType(f"the trace has {len(data):,} bytes as JSON, which holds {MOST_BYTES:,}; write a .trace")
-    disk.replace(path, gzip.compress(data, _LEVEL, mtime=0) if path.suffix == ".gz" else data)
+    disk.save(path, gzip.compress(data, _LEVEL, mtime=0) if path.suffix == ".gz" else data)
 
 
 def laid_out(document: Mapping[str, Any]) -> bytes:
