@@ -110,7 +110,7 @@ def _print_header(run: Run, status: str) -> None:
 
 def _host(environment: dict[str, Any]) -> str:
     parts = [environment.get("hostname"), environment.get("platform")]
-    gpus = [gpu.get("name") for gpu in environment.get("gpus") or []]
+    gpus = [(gpu or {}).get("name") for gpu in environment.get("gpus") or []]
     python = environment.get("python")
     return ", ".join(str(part) for part in [*parts, python and f"Python {python}", *gpus] if part)
 
