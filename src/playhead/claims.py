@@ -36,6 +36,7 @@ NO_SIGN_OF_LIFE = "no_sign_of_life"  # it was on another machine, and nothing be
 
 _PARTS = 10**9  # a run has fewer; see `RunFolder.parts`
 _LEFT = "left"
+_SUFFIX = ".json"
 
 _mine: dict[str, int] = {}  # the tokens of the claims that this process holds, each with the process that made it
 
@@ -195,10 +196,16 @@ def place_of(root: Path) -> tuple[int, ...]:
 
 def paths(layout: Layout) -> list[Path]:
     """List the files of all claims."""
+    return _paths(layout, "")
+
+
+def _paths(layout: Layout, begin: str) -> list[Path]:
+    """List the files of claims whose names begin so: a path for every name would cost more than all else."""
     try:
-        return sorted(path for path in layout.recording.iterdir() if path.suffix == ".json")
+        names = os.listdir(layout.recording)
     except FileNotFoundError:
         return []
+    return [layout.recording / name for name in sorted(names) if name.startswith(begin) and name.endswith(_SUFFIX)]
 
 
 def sweep(layout: Layout) -> None:
@@ -218,7 +225,7 @@ def live(layout: Layout) -> list[Claim]:
 
 def of_run(layout: Layout, run_id: str) -> list[Claim]:
     """List the claims on one run."""
-    found = (Claim.load(path) for path in paths(layout) if path.name.startswith(f"{run_id}."))
+    found = map(Claim.load, _paths(layout, f"{run_id}."))
     return [claim for claim in found if claim is not None and claim.run_id == run_id]
 
 
