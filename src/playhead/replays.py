@@ -174,7 +174,7 @@ def step_of(home: Home, ref: str) -> dict[str, Any]:
             if known is None:
                 raise NotFound(f"no replay {found.run_id!r} in this store")
             raise NotFound(f"no step {found.index} in {found.run_id}: there are {known.steps}")
-    return _spelled([row])[0]
+        return _spelled([row])[0]
 
 
 def checked(ref: str) -> FrameRef:

@@ -310,3 +310,19 @@ def test_an_odd_value_in_a_row_is_damage_that_names_its_column(path: Path, colum
     assert any(f"with an odd {column}" in finding.found for finding in verify(path, full=True))
     playhead.rebuild(path)
     assert list(verify(path, full=True)) == []
+
+
+def test_an_odd_info_of_a_step_is_damage(path: Path) -> None:
+    with playhead.open(path) as store, store.run("p", "n", run_id="b", environment=False) as run:
+        reel = run.new_reel()
+        for step in range(3):
+            reel.step({"observations": np.arange(3.0)}, 1.0, step == 2, False)
+        reel.close()
+    plant(path, "UPDATE replay_steps SET shape = NULL, info = 'x{'")
+    with playhead.open(path) as store:
+        for read in (lambda: store.step_of("h5://b/observations/1"), lambda: store.recent_steps("b", arrays=False)):
+            with pytest.raises(Damaged, match=r"with an odd info.*Run: playhead rebuild"):
+                read()
+    playhead.rebuild(path)
+    with playhead.open(path) as store:
+        assert store.step_of("h5://b/observations/1")["info"] == {}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from playhead import clock, strictjson
+from playhead import clock
 from playhead.catalog import runs as catalog_runs
 from playhead.catalog.query import RunQuery
 from playhead.catalog.runs import RunRow
 from playhead.catalog.schema import STATUSES
+from playhead.catalog.typed_rows import items_in
 from playhead.errors import NotFound
 from playhead.run import Run
 from playhead.web.answers import number
@@ -98,6 +99,8 @@ def row_of(site: Site, row: RunRow) -> dict[str, Any]:
     duration, is_stale = row.duration_seconds, liveness.is_stale(row.id, row.status)
     if row.status == "running" and not is_stale:
         duration = max(0.0, clock.now() - row.created_at)
+    with site.home.database.understood():
+        tags = sorted(items_in(row.tags))
     return {
         "id": row.id,
         "project": row.project,
@@ -108,7 +111,7 @@ def row_of(site: Site, row: RunRow) -> dict[str, Any]:
         "created_at": row.created_at,
         "ended_at": row.ended_at,
         "duration": duration,
-        "tags": sorted(strictjson.decode(row.tags)),
+        "tags": tags,
         "notes": row.notes,
         "points": row.metric_count,
         "best": best,
