@@ -1,7 +1,7 @@
 """Up to which episode of a dataset all are known to be on the medium: `.settled.json` in its folder.
 
-Nobody waits until the file itself is on the medium. It never says more than what is true, and one that a power cut took
-away, or left as it was earlier, only means that more episodes are looked at. Light: a command that lists runs loads it.
+It is on the medium before the first episode that does not wait for that. Without it, no power cut is blamed for an
+episode that is damaged. If it is an earlier one, more episodes are looked at. Light: commands that list runs load it.
 """
 
 from __future__ import annotations
@@ -40,10 +40,15 @@ class Settled:
             return cls()
         return cls(below, boot, said.get("unsynced") is True)
 
-    def write(self, folder: DatasetFolder) -> None:
-        """Write it down, without waiting for the medium."""
+    def write(self, folder: DatasetFolder, *, named: bool = False) -> None:
+        """Write it down, whole or as it was.
+
+        Args:
+            folder: The dataset.
+            named: Also wait until the new one has its name.
+        """
         said = {"below": self.below, "boot": self.boot, "unsynced": self.has_unsynced}
-        disk.replace(folder.settled, strictjson.encode(said) + b"\n", durable=False)
+        disk.replace(folder.settled, strictjson.encode(said) + b"\n", named=named)
 
     @property
     def is_of_this_boot(self) -> bool:
@@ -54,4 +59,4 @@ class Settled:
 def is_due(folder: DatasetFolder) -> bool:
     """Return whether a power cut may have taken episodes of a dataset, and nobody has looked at them since."""
     known = Settled.read(folder)
-    return not known.is_of_this_boot and folder.newest() >= known.below
+    return known.has_unsynced and not known.is_of_this_boot and folder.newest() >= known.below

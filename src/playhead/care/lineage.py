@@ -39,7 +39,8 @@ def check(ground: Ground, folder: RunFolder) -> Iterator[Finding]:
         except Damaged:
             continue  # found by `unreadable`
         as_noted, missing = lists.is_noted(folder, path), lists.missing(said, known)
-        is_lost = as_noted is False or lists.is_short(folder, path, said, known)
+        is_believed = as_noted and said  # such as one that came from another program with fewer entries
+        is_lost = as_noted is False or (not is_believed and lists.is_short(folder, path, said, known))
         if not is_lost and (as_noted or not missing):
             continue  # if the list is as it was noted, the catalogue is wrong, and that is found with its rows
         expected = f"a list with {lists.spelled(missing or known)}, as the catalogue says"

@@ -85,7 +85,7 @@ def _is_odd(table: Table, column: Column[object]) -> str:
     if place in _STAMPS:
         odd.append(f"{name} NOT BETWEEN -{_LAST_STAMP} AND {_LAST_STAMP}")
     if place == "replay_steps.info":  # a list of values, or before their names were kept apart an object
-        odd.append(f"NOT json_valid({name})")
+        odd.append(f"({name} IS NOT NULL AND NOT json_valid({name}))")
     for kind, places in _JSON.items():
         if place in places:
             odd.append(f"CASE WHEN json_valid({name}) THEN json_type({name}) IS NOT '{kind}' ELSE 1 END")

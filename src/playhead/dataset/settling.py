@@ -1,14 +1,15 @@
 """What becomes of episodes whose end did not wait for the medium when the power is cut.
 
-Such an episode says so in its `meta.json`, and is a finished one as long as the machine runs. After the next start of
-the machine all that are newer than what `.settled.json` vouches for are looked at once: those that are not as they were
-sealed are unfinished if their tape is there, and lost if it is not. Of others, a `meta.json` that was never written is
-told from one that was damaged by what is in it.
+Such an episode says so in its `meta.json`, and is a finished one as long as the machine runs. Before the first of them,
+`.settled.json` says that such follow. After the next start of the machine they are looked at once: one that is not as
+it was sealed is unfinished if its tape is there, and lost if it is not. A `meta.json` that was never written is told
+from one that was damaged by what is in it.
 """
 
 from __future__ import annotations
 
 import enum
+import os
 from collections.abc import Callable, Iterable
 
 from playhead import disk, facts, filesystem, process, tape
@@ -50,8 +51,7 @@ def settle(folder: DatasetFolder, aside: Callable[[EpisodeFolder], object] | Non
         numbers = [number for number in folder.numbers() if number >= known.below]
         doubtful = [number for number in numbers if _is_doubtful(folder.episode(number))]
         lost = sum(_settle_one(folder.episode(number), aside) for number in doubtful)
-        in_doubt = doubtful if not known.boot else []  # they may be of this boot: somebody removed the note of it
-        Settled(_below(folder, numbers, in_doubt), process.boot(), has_unsynced=bool(in_doubt)).write(folder)
+        Settled(_below(folder, numbers), process.boot()).write(folder)
     return doubtful, lost
 
 
@@ -65,10 +65,10 @@ def _settle_one(folder: EpisodeFolder, aside: Callable[[EpisodeFolder], object] 
     return fate is Fate.LOST
 
 
-def _below(folder: DatasetFolder, numbers: Iterable[int], in_doubt: Iterable[int]) -> int:
-    """Return the number of the first episode that is in doubt or that somebody records, or of the next one."""
+def _below(folder: DatasetFolder, numbers: Iterable[int]) -> int:
+    """Return the number of the first episode that somebody records, or of the next one."""
     recorded = (number for number in numbers if tape.is_recorded(folder.episode(number).tape))
-    return min(next(recorded, folder.highest() + 1), *in_doubt, folder.highest() + 1)
+    return next(recorded, folder.highest() + 1)
 
 
 def begin_unsynced(folder: DatasetFolder) -> None:
@@ -77,7 +77,8 @@ def begin_unsynced(folder: DatasetFolder) -> None:
     known = Settled.read(folder)
     if not known.is_of_this_boot or not known.has_unsynced:
         disk.make_folders(folder.path, durable=False)
-        Settled(known.below, process.boot(), has_unsynced=True).write(folder)
+        below = known.below if os.path.exists(folder.settled) else folder.highest() + 1  # those that are there did wait
+        Settled(below, process.boot(), has_unsynced=True).write(folder, named=True)
 
 
 def sync(folder: DatasetFolder) -> None:
