@@ -129,7 +129,7 @@ def test_a_page_without_a_live_link_asks_now_and_then(
         page.locator('section[data-metric="loss"]').get_by_text("1 point").wait_for()
         for step in range(5):
             live_run.log({"loss": 0.5}, step=step + 1)
-        page.locator('section[data-metric="loss"]').get_by_text("6 points").wait_for(timeout=15_000)
+        page.locator('section[data-metric="loss"]').get_by_text("6 points").wait_for(timeout=45_000)
         assert "every few seconds" in page.locator("header [role=status]").inner_text()
         assert all("503" in line for line in open_page.complaints)  # type: ignore[attr-defined]
         forget(page, open_page)
