@@ -14,7 +14,7 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from playhead.errors import Closed
 
@@ -23,6 +23,9 @@ _LAST_OF_CHILD = -99  # after the finalizers of the program, before the one that
 _handlers: list[Callable[[], None]] = []
 _teardowns: list[Callable[[], object]] = []  # of libraries that were imported later
 _had_h5py = "h5py" in sys.modules
+_SEALING_SECONDS = 10.0  # that the end of the program waits for files that daemon threads are sealing
+_sealing = threading.Condition()
+_sealed_now = 0  # how many are
 _handled_at_fork: int | None = None  # the id of what the parent was handling: a child sees it as if it were its own
 _is_watching_child = False
 _raised_in_child: BaseException | None = None
@@ -34,16 +37,32 @@ def register(handler: Callable[[], None]) -> None:
 
 
 def come_before_h5py() -> None:
-    """Let h5py, which is imported by now, take itself apart after the handlers."""
+    """Let h5py take itself apart after the handlers."""
     if _had_h5py or _teardowns:
         return
-    teardown = getattr(sys.modules["h5py"], "_unregister_converters", None)
+    import h5py  # only who records arrays needs it
+
+    teardown = getattr(h5py, "_unregister_converters", None)
     if teardown is None:  # a version that names it otherwise: then also before the handlers of the program
         atexit.unregister(_at_exit)
         atexit.register(_at_exit)
         return
     atexit.unregister(teardown)
     _teardowns.append(teardown)
+
+
+@contextlib.contextmanager
+def keeping_h5py() -> Iterator[None]:
+    """Keep h5py whole until the block is left, also if that is in a daemon thread while the program ends."""
+    global _sealed_now
+    with _sealing:
+        _sealed_now += 1
+    try:
+        yield
+    finally:
+        with _sealing:
+            _sealed_now -= 1
+            _sealing.notify_all()
 
 
 def watch_child() -> None:
@@ -95,7 +114,14 @@ def _at_exit() -> None:
     with contextlib.ExitStack() as each:  # also if a handler fails
         for teardown in _teardowns:
             each.callback(teardown)
+        if _teardowns:
+            each.callback(_await_sealing)
         _call_all()
+
+
+def _await_sealing() -> None:
+    with _sealing:
+        _sealing.wait_for(lambda: not _sealed_now, _SEALING_SECONDS)
 
 
 def _call_all() -> None:
@@ -118,7 +144,8 @@ def _silence_daemons() -> None:
 
 
 def _after_fork() -> None:
-    global _handled_at_fork, _is_watching_child, _raised_in_child
+    global _handled_at_fork, _is_watching_child, _raised_in_child, _sealing, _sealed_now
+    _sealing, _sealed_now = threading.Condition(), 0
     error = sys.exc_info()[1]
     _handled_at_fork = None if error is None else id(error)
     _is_watching_child, _raised_in_child = False, None

@@ -68,8 +68,9 @@ class ReelWriter(ReelRecorder):
         for part in self.files.next_parts():
             disk.sweep(part)
         self._seal(segment)
-        sealing.make_empty(self.files)
-        at_exit.come_before_h5py()  # which `make_empty` has imported, and the last sealing needs whole
+        at_exit.come_before_h5py()  # which the last sealing needs whole
+        with at_exit.keeping_h5py():
+            sealing.make_empty(self.files)
         note_in_index(ReplayFolder(self.files.folder), self.files)
         with contextlib.closing(Reel(self.files)) as reel:
             if any(isinstance(part, ForeignPart) for part in reel.parts):
@@ -80,7 +81,8 @@ class ReelWriter(ReelRecorder):
 def _seal(files: ReelFiles, told: set[str], before: int | None = None) -> None:
     """Seal what there is; a segment that is damaged stays as it is, and is reported once."""
     try:
-        sealing.seal(files, before=before)
+        with at_exit.keeping_h5py():
+            sealing.seal(files, before=before)
     except Damaged as damage:
         if str(damage) not in told:
             told.add(str(damage))
