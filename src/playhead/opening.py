@@ -59,6 +59,8 @@ def _refuse_other_things(layout: Layout, mode: str) -> None:
     if not root.is_dir():
         raise NotAStore(f"{root} is a file; a store is a folder")
     names = sorted(name for name in os.listdir(root) if not disk.is_temporary(name))
+    if names and layout.marker.is_file():
+        return  # another process made it just now
     if names or mode == "r":
         found = f"it holds {', '.join(names[:5])}{' …' if len(names) > 5 else ''}" if names else "it is empty"
         hint = "Choose an empty or new folder"

@@ -495,7 +495,7 @@ def test_an_empty_store_says_how_to_record(tmp_path: Path, open_page: OpenPage) 
     with playhead.open(tmp_path / "empty") as store, Background(make_app(store, page=built_page())) as server:
         page = open_page(server.address)
         page.get_by_text("No runs yet").wait_for()
-        assert 'playhead.open("empty")' in page.locator("pre").inner_text()
+        page.locator("pre", has_text='playhead.open("empty")').wait_for()
         page.goto(server.address + "?deleted=1")
         page.get_by_text("The bin is empty").wait_for()
         page.goto(server.address)
