@@ -85,7 +85,12 @@ USES = "SELECT id, type, artifact_uses.name, version FROM artifact_uses JOIN run
 COPIERS = [by_cp, by_plain_cp, by_tar, by_rsync, without_hidden]
 
 
-def answers(path: Path, mode: str) -> dict[str, str]:
+def with_uses(path: Path) -> set[str]:
+    """Name the runs of which the list of what they used is there; opening a store to record may restore others."""
+    return {file.parent.name for file in path.glob("*/*/runs/*/artifacts_used.json")}
+
+
+def answers(path: Path, mode: str, there: set[str] | None = None) -> dict[str, str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a copy does not hold, and what of it cannot be read
         with playhead.open(path, mode) as store:
@@ -96,7 +101,7 @@ def answers(path: Path, mode: str) -> dict[str, str]:
                 .to_pylist()
             )  # fmt: skip
             # Of a run that was copied while it was purged, the catalogue may know more than is left of its folder.
-            there = {file.parent.name for file in path.glob("*/*/runs/*/artifacts_used.json")}
+            there = with_uses(path) if there is None else there
             found["uses"] = repr([use for use in store.sql(USES).to_pylist() if use["id"] in there])
             return found
 
@@ -110,16 +115,17 @@ def difference(found: str, due: str) -> str:
 
 def check_complete(copy: Path, scratch: Path) -> None:
     """Compare what a copy says, opened to read and to record, with what its files say."""
-    read = answers(copy, "r")
+    there = with_uses(copy)
+    read = answers(copy, "r", there)
     again = scratch / f"{copy.name}-again"
     subprocess.run(["cp", "-a", copy, again], check=True)
-    recorded = answers(copy, "a")
+    recorded = answers(copy, "a", there)
     for path in again.glob("playhead.db*"):
         path.unlink()
-    due = answers(again, "r")
+    due = answers(again, "r", there)
     for name, rows in due.items():
         assert read[name] == rows, f"{name}, read: {difference(read[name], rows)}"
-    due = answers(again, "a")
+    due = answers(again, "a", there)
     for name, rows in due.items():
         assert recorded[name] == rows, f"{name}, opened to record: {difference(recorded[name], rows)}"
     shutil.rmtree(again)
