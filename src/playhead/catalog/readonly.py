@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from playhead import clock
+from playhead.catalog import refs_in_sql
 from playhead.catalog.database import Database
 from playhead.catalog.meaning import no_text
 from playhead.errors import BadQuery, QueryStopped, WrongType
@@ -62,7 +63,7 @@ def query(
         connection.set_authorizer(_authorizer(refused))
         # Coming back to Python now and then is also what lets Ctrl-C through.
         connection.set_progress_handler(lambda: _is_past(deadline), _INSTRUCTIONS_BETWEEN_LOOKS)
-        return _run(connection, sql, parameters)
+        return _run(connection, refs_in_sql.narrowed(connection, sql), parameters)
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", None)
         is_stopped = code == sqlite3.SQLITE_INTERRUPT and not _is_past(deadline)

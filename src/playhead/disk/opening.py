@@ -12,7 +12,7 @@ from typing import Any
 from playhead.disk.hook import StrPath
 from playhead.errors import Damaged
 
-_SMALL = 1 << 20  # bytes
+_SMALL = 1 << 16  # bytes; room for more is asked of the system anew each time
 _NO_FILE = "a folder, pipe, socket or device"
 _LOOK: int = getattr(os, "O_PATH", os.O_RDONLY)  # which on Linux needs no right to read
 
