@@ -72,6 +72,7 @@ _REMEDY = "Correct the field by hand, or restore the file from a copy of the sto
 BEST = ("best_metric_name", "best_metric_mode", "best_metric_value", "best_metric_step")
 
 
+CONFIG_TEXTS = "config_texts"  # in `meta.json`: where the config holds "NaN" and the like as texts
 SHARED = ("summary.json", "assets.json")  # whose values Runicorn's viewer shows
 
 
@@ -157,6 +158,14 @@ def _check_status(path: Path, said: Mapping[str, Any], run_id: str) -> None:
         raise Misplaced(path, f"that of the run {run_id}", f"that of {said['id'][:100]}", owner.REMEDY)
 
 
+def texts_in_config(folder: RunFolder) -> Any:
+    """Return where the config of a run holds texts that read as NaN or an infinity; nothing if no file says so."""
+    try:
+        return load(folder.meta).get(CONFIG_TEXTS)
+    except Damaged:
+        return None
+
+
 class _Files:
     """The JSON files of a run, read as far as they are what they should be.
 
@@ -233,6 +242,7 @@ def read(layout: Layout, folder: RunFolder, flaws: list[Damaged] | None = None) 
     deleted_at = deleted.get("deleted_at", created) if is_deleted else None
     moments = (created, started, ended, deleted_at, meta.get("edited_at"))
     config = strictjson.plain(meta.get("config") or {})  # another program's may have a bare NaN in it
+    values = {key: value for key, value in summary.items() if key not in BEST}
     return RunFacts(
         id=run_id,
         project=meta.get("project", name_of_folder(folder.path.parents[2].name)),
@@ -256,8 +266,8 @@ def read(layout: Layout, folder: RunFolder, flaws: list[Damaged] | None = None) 
         notes=meta.get("notes") or "",
         tags=tuple(meta.get("tags") or ()),
         config=config,
-        values=flatten(config, "config")
-        | flatten(strictjson.plain({key: value for key, value in summary.items() if key not in BEST}), "summary"),
+        values=flatten(strictjson.restore_except(config, meta.get(CONFIG_TEXTS)), "config")
+        | flatten(strictjson.plain(values, words=False), "summary"),
         unknown=frozenset(files.unknown),
     )
 
@@ -280,7 +290,7 @@ def flatten(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
         if isinstance(value, dict) and value:
             flat |= flatten(value, name)
         elif isinstance(value, (dict, list)):
-            flat[name] = strictjson.encode(value).decode()
+            flat[name] = strictjson.encode(strictjson.nulled(value)).decode()
         else:
             flat[name] = value
     return flat

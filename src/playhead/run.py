@@ -144,7 +144,10 @@ class Run:
     def config(self) -> dict[str, Any]:
         """The config that was given at the start."""
         with self._home.database.understood():
-            return dict(strictjson.restore(object_in(self._row.config)))
+            config = object_in(self._row.config)
+        if not any(f'"{word}"' in self._row.config for word in strictjson.SPECIAL):
+            return dict(config)
+        return dict(strictjson.restore_except(config, facts.texts_in_config(self._folder)))
 
     @property
     def tags(self) -> list[str]:

@@ -131,7 +131,7 @@ class Store:
             "platform": f"{platform.system()} {platform.release()} ({platform.machine()})",
             "hostname": socket.gethostname(),
             "pid": os.getpid(),
-            "config": _config(config),
+            **_config(config),
             "tags": sorted({layout.check_label(tag, "tag") for tag in layout.several(tags, "tags")}),
             "notes": strictjson.plain(str(notes)),
         }
@@ -475,10 +475,11 @@ def _new_id() -> str:
 
 
 def _config(config: Any) -> dict[str, Any]:
-    plain = strictjson.plain({} if config is None else config)
-    if not isinstance(plain, dict):
+    exact = strictjson.plain({} if config is None else config, words=False)
+    if not isinstance(exact, dict):
         raise WrongType(f"config is a mapping, a dataclass or a namespace, not {type(config).__name__}")
-    return plain
+    texts = strictjson.special_texts(exact)
+    return {"config": strictjson.plain(exact)} | ({facts.CONFIG_TEXTS: texts} if texts else {})
 
 
 def _make_run_folder(folder: RunFolder) -> None:
