@@ -190,3 +190,17 @@ def test_one_environment_and_several_are_told_apart(run: playhead.RunWriter) -> 
         Recorder(gymnasium.make_vec("CartPole-v1", 2), run)
     with pytest.raises(WrongType, match=r"not a .*: Recorder records one"):
         VectorRecorder(gymnasium.make("CartPole-v1"), run)
+
+
+def test_parameters_are_no_config_of_a_recorder(run: playhead.RunWriter) -> None:
+    gymnasium = pytest.importorskip("gymnasium")
+    from playhead.integrations.gymnasium import Recorder, VectorRecorder
+
+    parameters: Any = {"lr": 0.1}
+    for make in (
+        lambda: Recorder(gymnasium.make("CartPole-v1"), run, config=parameters),
+        lambda: VectorRecorder(gymnasium.make_vec("CartPole-v1", 2), run, config=parameters),
+        lambda: run.new_reel(config=parameters),
+    ):
+        with pytest.raises(WrongType, match=r"ReplayConfig, not dict; parameters go to store.run"):
+            make()
