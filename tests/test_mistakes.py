@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import playhead
+from playhead.care import verify
 from playhead.errors import BadKey, BadQuery, BadSlice, NotFound, OutOfRange, PlayheadError, WrongShape, WrongType
 
 
@@ -113,6 +114,9 @@ WRITING: dict[str, tuple[Callable[[Any], Any], type[PlayheadError], str]] = {
     "tags that are a number": (lambda r: r.log_artifact("m", FILE, tags=5), WrongType, "tags are texts"),
     "patterns that are a number": (lambda r: r.log_artifact("m", FILE.parent, exclude=5), WrongType, "patterns"),
     "a summary that is a number": (lambda r: r.summary(5), WrongType, "summary values are a mapping"),
+    "a primary metric that is a number": (
+        lambda r: r.summary(best_metric_name=5), WrongType, "sets the primary metric: expected a text, found 5"),
+    "a primary metric without a direction": (lambda r: r.summary(best_metric_mode="up"), WrongType, "one of 'max'"),
     "parameters that are a number": (lambda r: r.trace("t", parameters=5), WrongType, "parameters are a mapping"),
 }  # fmt: skip
 
@@ -124,6 +128,14 @@ def test_a_mistake_in_recording_is_named(run: playhead.RunWriter, what: str) -> 
         call(run)
     assert said in str(found.value)
     assert (run.media, run.traces.keys(), run.status) == ([], set(), "running")
+
+
+def test_a_reason_is_written_as_text(store: playhead.Store) -> None:
+    with store.run("pong", "odd", environment=False) as run:
+        run.finish("failed", reason=KeyError("lr"))  # type: ignore[arg-type]
+    run.delete(reason=5)  # type: ignore[arg-type]
+    assert store.runs.deleted[run.id].exit_reason == "'lr'"
+    assert [finding for finding in verify(store.path, full=True) if not finding.is_harmless] == []
 
 
 def test_tags_of_a_new_run_are_texts(store: playhead.Store) -> None:
@@ -178,3 +190,17 @@ def test_one_environment_and_several_are_told_apart(run: playhead.RunWriter) -> 
         Recorder(gymnasium.make_vec("CartPole-v1", 2), run)
     with pytest.raises(WrongType, match=r"not a .*: Recorder records one"):
         VectorRecorder(gymnasium.make("CartPole-v1"), run)
+
+
+def test_parameters_are_no_config_of_a_recorder(run: playhead.RunWriter) -> None:
+    gymnasium = pytest.importorskip("gymnasium")
+    from playhead.integrations.gymnasium import Recorder, VectorRecorder
+
+    parameters: Any = {"lr": 0.1}
+    for make in (
+        lambda: Recorder(gymnasium.make("CartPole-v1"), run, config=parameters),
+        lambda: VectorRecorder(gymnasium.make_vec("CartPole-v1", 2), run, config=parameters),
+        lambda: run.new_reel(config=parameters),
+    ):
+        with pytest.raises(WrongType, match=r"ReplayConfig, not dict; parameters go to store.run"):
+            make()

@@ -462,6 +462,13 @@ def test_a_url_is_refused_on_the_command_line(home: Path, name: str) -> None:
     assert f"'https://example.org/{path}' is a URL" in said
 
 
+@pytest.mark.parametrize("command", [("info",), ("seek", "0"), ("diff", "fit.trace"), ("verify",)])
+def test_a_url_without_the_ending_of_a_trace_is_refused(home: Path, command: tuple[str, ...]) -> None:
+    name, *more = command
+    said = invoke("trace", name, "s3://bucket/fit", *more, "--store", home / "store", expect=1).output
+    assert "'s3://bucket/fit' is a URL" in said
+
+
 def _filled(arguments: list[str], home: Path, path: str) -> list[str]:
     filled = (one.replace("PATH", path).replace("STORE", f"{home}/store") for one in arguments)
     return [one.replace("HOME", os.fspath(home)) for one in filled]

@@ -17,6 +17,7 @@ import pytest
 import playhead
 from playhead import claims, recovery
 from playhead.care import verify
+from playhead.errors import Misplaced
 from playhead.layout import Layout
 
 
@@ -261,6 +262,73 @@ def test_the_meta_of_another_run_in_the_folder_of_a_killed_one_harms_neither(
     with playhead.open(path) as store:
         assert store.runs["two"].status == "failed"
         assert store.runs["two"]["a"].values.tolist() == [1]
+
+
+@pytest.mark.filterwarnings(UNRECOVERED)
+@pytest.mark.parametrize("ends", ["killed", "finished"])
+def test_the_status_of_another_run_is_never_adopted(tmp_path: Path, ends: str) -> None:
+    path = tmp_path / "s"
+    if ends == "killed":
+        one, two = two_killed_runs(path)
+    else:
+        with playhead.open(path) as store, store.run("p", "n", run_id="one", environment=False) as run:
+            run.log({"a": 0})
+            one = run.path
+        two = killed_run(path, "two")
+    files = {one / "status.json", two / "status.json"}
+    swap(*files)
+    assert reported(path) == files
+    with pytest.warns(RuntimeWarning, match="two/status.json is another file"), playhead.open(path) as store:
+        assert store.runs["one"].status == ("running" if ends == "killed" else ends)
+        with pytest.raises(Misplaced):
+            store.run("p", "n", run_id="two", resume=True)
+    assert reported(path) == files
+    assert {Path(problem.path) for problem in playhead.rebuild(path)} == files
+    assert reported(path) == files
+    swap(*files)
+    playhead.rebuild(path)
+    with playhead.open(path) as store:
+        assert store.runs["one"].status == ("failed" if ends == "killed" else ends)
+        assert store.runs["two"].status == "failed"
+    assert reported(path) == set()
+
+
+@pytest.mark.filterwarnings(UNRECOVERED)
+def test_a_run_that_ended_and_says_that_it_runs_covers_nothing_up(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with playhead.open(path) as store, store.run("p", "n", run_id="one", environment=False) as run:
+        run.log({"a": 0})
+        run.log_text("a line")
+    status, log = run.path / "status.json", run.path / "logs.txt"
+    before = status.read_bytes()
+    status.write_text(json.dumps({"status": "running", "started_at": json.loads(before)["started_at"]}))
+    log.write_bytes(log.read_bytes().replace(b"line", b"lime"))
+    assert [Path(problem.path) for problem in playhead.rebuild(path)] == [status]
+    with pytest.warns(RuntimeWarning, match="status.json is damaged: expected how the run ended"):
+        playhead.open(path).close()
+    assert {Path(finding.path) for finding in verify(path, full=True) if not finding.is_harmless} == {status, log}
+    status.write_bytes(before)
+    assert playhead.rebuild(path) == []
+    with playhead.open(path) as store:
+        assert store.runs["one"].status == "finished"
+    assert [Path(finding.path) for finding in verify(path, full=True) if not finding.is_harmless] == [log]
+
+
+def test_a_run_that_was_resumed_and_killed_is_settled_without_its_claim(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with playhead.open(path) as store, store.run("p", "n", run_id="one", environment=False) as run:
+        run.log({"a": 0})
+    script = (
+        f"import playhead, os\nrun = playhead.open({str(path)!r}).run('p', 'n', run_id='one', resume=True)\n"
+        "run.log({'a': 1})\nos.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=False)
+    for claim in (path / ".recording").iterdir():
+        claim.unlink()
+    with playhead.open(path) as store:
+        assert store.runs["one"].status == "failed"
+        assert store.runs["one"]["a"].values.tolist() == [0, 1]
+    assert [finding for finding in verify(path, full=True) if not finding.is_harmless] == []
 
 
 def test_an_integer_that_is_no_float_in_the_events_of_a_killed_run_is_left_out(tmp_path: Path) -> None:

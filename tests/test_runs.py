@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 import os
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -469,3 +471,53 @@ def test_numbers_that_earlier_versions_wrote_as_words_are_numbers(tmp_path: Path
         (run.path / "summary.json").write_text('{"a": "NaN", "b": ["Infinity"]}')
         assert repr(store.runs["one"].summary()) == "{'a': nan, 'b': [inf]}"
         assert repr(store.runs["one"].summary(c="NaN")) == "{'a': nan, 'b': [inf], 'c': 'NaN'}"
+
+
+WORDS = {"text": "NaN", "number": math.nan, "word": "Infinity", "large": math.inf, "in": ["NaN", math.nan, -math.inf]}
+
+
+@pytest.mark.parametrize("is_rebuilt", [False, True])
+def test_a_text_that_reads_as_a_number_is_told_from_that_number(tmp_path: Path, is_rebuilt: bool) -> None:
+    with playhead.open(tmp_path / "s") as store:
+        with store.run("p", "r", run_id="r", config=WORDS | {"deep": WORDS}, tags=["NaN"], environment=False) as run:
+            run.summary(WORDS)
+        run.tag("more")  # writes meta.json again
+    if is_rebuilt:
+        for file in (tmp_path / "s").glob("playhead.db*"):
+            file.unlink()
+    with playhead.open(tmp_path / "s") as store:
+        run = store.runs["r"]
+        assert repr(run.config) == repr(WORDS | {"deep": WORDS})
+        assert repr(run.summary()) == repr(WORDS)
+        assert run.tags == ["NaN", "more"]
+        for kind in ("config", "config.deep", "summary"):
+            found = {
+                where: len(store.runs(where=where.format(kind)))
+                for where in (
+                    *("{}.text = 'NaN'", "{}.number = 'NaN'", "{}.word = 'Infinity'", "{}.large = 'Infinity'"),
+                    *("{}.large > 1e308", "{}.word > 0", "{}.number is null", "{}.text is null", "'NaN' in {}.in"),
+                )
+            }
+            assert list(found.values()) == [1, 0, 1, 0, 1, 0, 1, 0, 1], kind
+    assert [finding for finding in verify(tmp_path / "s", full=True) if not finding.is_harmless] == []
+
+
+def test_a_config_of_an_earlier_version_reads_as_before(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with playhead.open(path) as store, store.run("p", "r", run_id="r", config=WORDS, environment=False) as run:
+        meta = run.path / "meta.json"
+    content = json.loads(meta.read_text())
+    del content["config_texts"]
+    meta.write_text(json.dumps(content))
+    (run.path / "checksums.json").unlink()
+    playhead.rebuild(path)
+    with closing(sqlite3.connect(path / "playhead.db")) as catalogue:  # which had words
+        catalogue.execute("UPDATE run_values SET text = 'NaN' WHERE key IN ('config.text', 'config.number')")
+        catalogue.execute("UPDATE run_values SET text = 'Infinity', number = NULL WHERE key = 'config.large'")
+        catalogue.commit()
+    with playhead.open(path) as store:
+        assert repr(store.runs["r"].config) == repr(
+            {"text": math.nan, "number": math.nan, "word": math.inf, "large": math.inf}
+            | {"in": [math.nan, math.nan, -math.inf]}
+        )
+    assert [finding for finding in verify(path, full=True) if not finding.is_harmless] == []

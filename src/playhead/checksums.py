@@ -28,6 +28,7 @@ Seals = Mapping[str, str | None]  # of reels and traces, by path in the store; N
 
 _NO_SEALS: Seals = {}
 _LANES = re.compile(r"(replay|traces)(/(?!\.{1,2}(/|$))[^/\0]+){1,2}")
+_RESTORE = "Restore it from a copy of the store"
 _REMEDY = "Restore it from a copy of the store, or remove it: then the files of the run count as they are"
 
 
@@ -144,6 +145,22 @@ def check_id(folder: RunFolder, run_id: str) -> None:
     """
     if run_id != folder.path.name and is_as_noted(folder, folder.meta) is False:
         raise Misplaced(folder.meta, f"that of the run {folder.path.name}", f"that of {run_id}", owner.REMEDY)
+
+
+def check_status(folder: RunFolder) -> None:
+    """Refuse a `status.json` that says that a run is recorded, if the run ended and noted another.
+
+    To go on from there would note all files anew, damaged ones too. A run that was resumed says so.
+
+    Raises:
+        Damaged: If it is another.
+    """
+    try:
+        is_other = is_as_noted(folder, folder.status) is False
+    except Damaged:
+        return  # reported by who compares all files
+    if is_other and "resumed_at" not in facts.load(folder.status):
+        raise Damaged(folder.status, "how the run ended, as checksums.json says", "one that says it runs", _RESTORE)
 
 
 def sealed(folder: RunFolder) -> dict[str, str]:

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from playhead import disk, strictjson, typed
+from playhead import disk, owner, strictjson, typed
 from playhead.catalog.runs import RunFacts
 from playhead.catalog.schema import STATUSES
-from playhead.errors import Damaged
+from playhead.errors import Damaged, Misplaced
 from playhead.layout import Layout, RunFolder, check_run_id, name_of_folder
 from playhead.typed import Shape
 
@@ -37,6 +37,7 @@ META: Shape = {
     "edited_at": _MOMENT,
 }
 STATUS: Shape = {
+    "id": typed.maybe(typed.text),
     "status": typed.text,
     "started_at": _MOMENT,
     "ended_at": _MOMENT,
@@ -71,6 +72,7 @@ _REMEDY = "Correct the field by hand, or restore the file from a copy of the sto
 BEST = ("best_metric_name", "best_metric_mode", "best_metric_value", "best_metric_step")
 
 
+CONFIG_TEXTS = "config_texts"  # in `meta.json`: where the config holds "NaN" and the like as texts
 SHARED = ("summary.json", "assets.json")  # whose values Runicorn's viewer shows
 
 
@@ -141,6 +143,29 @@ def _told(path: disk.StrPath, found: typed.Fitting) -> list[Damaged]:
     ]
 
 
+def check_status(folder: RunFolder, run_id: str) -> None:
+    """Refuse the `status.json` of another run; one of an earlier version does not say whose it is.
+
+    Raises:
+        Misplaced: If it is.
+    """
+    _check_status(folder.status, known(folder.status, STATUS), run_id)
+
+
+def _check_status(path: Path, said: Mapping[str, Any], run_id: str) -> None:
+    # One that says what its folder is called is in its place; then the id, of `meta.json`, is that of another.
+    if said.get("id") not in (None, run_id, path.parent.name):
+        raise Misplaced(path, f"that of the run {run_id}", f"that of {said['id'][:100]}", owner.REMEDY)
+
+
+def texts_in_config(folder: RunFolder) -> Any:
+    """Return where the config of a run holds texts that read as NaN or an infinity; nothing if no file says so."""
+    try:
+        return load(folder.meta).get(CONFIG_TEXTS)
+    except Damaged:
+        return None
+
+
 class _Files:
     """The JSON files of a run, read as far as they are what they should be.
 
@@ -170,6 +195,17 @@ class _Files:
             self.unknown |= {_COLUMNS.get(name, name) for name in shape}
             return {}
 
+    def status(self, path: Path, run_id: str) -> dict[str, Any]:
+        """Read how the run stands; of the file of another run, nothing is known."""
+        found = self.load(path, STATUS)
+        try:
+            _check_status(path, found, run_id)
+        except Misplaced as flaw:
+            self.flaws.append(flaw)
+            self.unknown |= {_COLUMNS.get(name, name) for name in STATUS if name != "id"}
+            return {}
+        return found
+
     def _fitting(self, path: Path, found: typed.Fitting) -> dict[str, Any]:
         self.flaws += _told(path, found)
         self.unknown |= {_COLUMNS.get(name, name) for name in found.misfits}
@@ -190,14 +226,14 @@ def read(layout: Layout, folder: RunFolder, flaws: list[Damaged] | None = None) 
     """
     files = _Files()
     meta = files.meta(folder.meta)
-    status, summary = files.load(folder.status, STATUS), files.load(folder.summary, SUMMARY)
-    deleted = files.load(folder.deleted, DELETED)
+    summary, deleted = files.load(folder.summary, SUMMARY), files.load(folder.deleted, DELETED)
     try:
         run_id = check_run_id(meta["id"])
         if not any(name in meta for name in _OF_EVERY_RUN):
             raise KeyError(*_OF_EVERY_RUN)  # it is something else
     except (KeyError, ValueError) as error:  # a bad id too
         raise Damaged(folder.meta, "id, project, name and created_at", f"an error: {error!r}", _REMEDY) from error
+    status = files.status(folder.status, run_id)
     if flaws is not None:
         flaws += files.flaws
     started, ended = status.get("started_at"), status.get("ended_at")
@@ -206,6 +242,7 @@ def read(layout: Layout, folder: RunFolder, flaws: list[Damaged] | None = None) 
     deleted_at = deleted.get("deleted_at", created) if is_deleted else None
     moments = (created, started, ended, deleted_at, meta.get("edited_at"))
     config = strictjson.plain(meta.get("config") or {})  # another program's may have a bare NaN in it
+    values = {key: value for key, value in summary.items() if key not in BEST}
     return RunFacts(
         id=run_id,
         project=meta.get("project", name_of_folder(folder.path.parents[2].name)),
@@ -229,8 +266,8 @@ def read(layout: Layout, folder: RunFolder, flaws: list[Damaged] | None = None) 
         notes=meta.get("notes") or "",
         tags=tuple(meta.get("tags") or ()),
         config=config,
-        values=flatten(config, "config")
-        | flatten(strictjson.plain({key: value for key, value in summary.items() if key not in BEST}), "summary"),
+        values=flatten(strictjson.restore_except(config, meta.get(CONFIG_TEXTS)), "config")
+        | flatten(strictjson.plain(values, words=False), "summary"),
         unknown=frozenset(files.unknown),
     )
 
@@ -253,7 +290,7 @@ def flatten(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
         if isinstance(value, dict) and value:
             flat |= flatten(value, name)
         elif isinstance(value, (dict, list)):
-            flat[name] = strictjson.encode(value).decode()
+            flat[name] = strictjson.encode(strictjson.nulled(value)).decode()
         else:
             flat[name] = value
     return flat

@@ -104,6 +104,8 @@ def _end(home: Home, run_id: str, run_dir: str, folder: RunFolder) -> bool:
     is_running = known.status == "running"
     if is_running and is_recorded(folder):
         return False
+    if is_running:
+        checksums.check_status(folder)
     settle_lists(home, folder, run_id)
     key = home.put(known).key
     _index_rest(home, key, run_id, folder, folder.parts(), mend=is_running)
@@ -195,13 +197,14 @@ def settle(home: Home, claim: Claim) -> None:
 
 
 def _check_is(folder: RunFolder, found: str, run_id: str) -> None:
-    """Refuse the `meta.json` of another run in the folder of one that was recorded there.
+    """Refuse the `meta.json` or `status.json` of another run in the folder of one that was recorded there.
 
     Raises:
         Misplaced: If it is.
     """
     if found != run_id:
         raise Misplaced(folder.meta, f"that of the run {run_id}", f"that of {found}", owner.REMEDY)
+    facts.check_status(folder, run_id)
 
 
 def _seals(home: Home, run_id: str) -> checksums.Seals:
@@ -450,6 +453,11 @@ def _add(
 ) -> None:
     known = facts.read(home.layout, folder, problems)
     checksums.check_id(folder, known.id)
+    if known.status == "running":
+        try:
+            checksums.check_status(folder)
+        except Damaged as problem:
+            problems.append(problem)
     if known.id in seen:
         raise Damaged(folder.meta, "an id of its own", f"{known.id}, which {seen[known.id].path} has too")
     seen[known.id] = folder

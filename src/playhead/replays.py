@@ -16,7 +16,7 @@ from playhead.errors import BadSlice, Damaged, NotFound, StoreLocked, WrongType
 from playhead.home import Home
 from playhead.journal.writer import LOCK_FILE
 from playhead.lanes.arrays import sealing
-from playhead.lanes.arrays.config import ReplayConfig
+from playhead.lanes.arrays.config import ReplayConfig, check_config
 from playhead.lanes.arrays.foreign import ForeignPart
 from playhead.lanes.arrays.reel import Reel
 from playhead.lanes.arrays.writer import ReelWriter, forget_in_index
@@ -42,8 +42,10 @@ def new_reel(
 
     Raises:
         ReadOnly: The store is open for reading.
+        WrongType: If `config` is not a `ReplayConfig`.
     """
     home.check_writable("record")
+    check_config(config)
     plain = dict(strictjson.plain(dict(facts or {})))
     for number in count():
         files = home.layout.replay.reel(layout.reel_id_of(run_id, number))

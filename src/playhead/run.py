@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from playhead import checksums, claims, clock, disk, facts, layout, markup, strictjson
+from playhead import checksums, claims, clock, disk, facts, layout, markup, strictjson, typed
 from playhead.catalog import episodes as catalog_episodes
 from playhead.catalog import points, samples
 from playhead.catalog import runs as catalog_runs
@@ -144,7 +144,10 @@ class Run:
     def config(self) -> dict[str, Any]:
         """The config that was given at the start."""
         with self._home.database.understood():
-            return dict(strictjson.restore(object_in(self._row.config)))
+            config = object_in(self._row.config)
+        if not any(f'"{word}"' in self._row.config for word in strictjson.SPECIAL):
+            return dict(config)
+        return dict(strictjson.restore_except(config, facts.texts_in_config(self._folder)))
 
     @property
     def tags(self) -> list[str]:
@@ -217,10 +220,15 @@ class Run:
         Args:
             values: Values to set, by name.
             more: Further ones.
+
+        Raises:
+            WrongType: If `best_metric_name` or `best_metric_mode`, which set the primary metric, cannot be one.
         """
-        given = strictjson.items(values, "summary values") | more
+        given = strictjson.plain(strictjson.items(values, "summary values") | more, words=False)
+        for name, misfit in typed.fit(facts.SUMMARY, given).misfits.items():
+            raise WrongType(f"{name!r} of a summary sets the primary metric: {misfit}")
         if given:
-            self._change(self._folder.summary, strictjson.plain(given, words=False))
+            self._change(self._folder.summary, given)
         return facts.load(self._folder.summary)
 
     def logs(self) -> str:
@@ -388,9 +396,9 @@ class Run:
     def delete(self, reason: str = "") -> None:
         """Put the run into the recycle bin: hidden, and as it was after `restore`."""
         if not self.is_deleted:
-            marker = {"deleted_at": clock.now(), "reason": strictjson.plain(reason), "original_status": self.status}
+            marker = {"id": self.id, "deleted_at": clock.now(), "reason": strictjson.plain(str(reason))}
             with self._editing():
-                facts.write(self._folder.deleted, marker | {"id": self.id})
+                facts.write(self._folder.deleted, marker | {"original_status": self.status})
 
     def restore(self) -> None:
         """Take the run out of the recycle bin."""

@@ -131,7 +131,7 @@ class Store:
             "platform": f"{platform.system()} {platform.release()} ({platform.machine()})",
             "hostname": socket.gethostname(),
             "pid": os.getpid(),
-            "config": _config(config),
+            **_config(config),
             "tags": sorted({layout.check_label(tag, "tag") for tag in layout.several(tags, "tags")}),
             "notes": strictjson.plain(str(notes)),
         }
@@ -152,7 +152,7 @@ class Store:
             raise self._existing(run_id)
         with self._settled_on_error(claim):
             _make_run_folder(folder)
-            started = {"status": "running", "started_at": meta["created_at"]}
+            started = {"id": run_id, "status": "running", "started_at": meta["created_at"]}
             facts.write(folder.status, started, named=False)
             facts.write(folder.meta, meta)  # last: it makes the folder a run
             return RunWriter(self._home, self._home.index(folder), claim, options)
@@ -202,8 +202,10 @@ class Store:
             ) from None
         with self._settled_on_error(claim):
             recovery.settle_lists(self._home, folder, run.id)
+            facts.check_status(folder, run.id)
             started = facts.known(folder.status, facts.STATUS).get("started_at", clock.now())
-            facts.write(folder.status, {"status": "running", "started_at": started, "resumed_at": clock.now()})
+            said = {"id": run.id, "status": "running", "started_at": started, "resumed_at": clock.now()}
+            facts.write(folder.status, said)
             return RunWriter(self._home, self._home.index(folder), claim, options)
 
     def attach(self, run_id: str) -> RunWriter:
@@ -473,10 +475,11 @@ def _new_id() -> str:
 
 
 def _config(config: Any) -> dict[str, Any]:
-    plain = strictjson.plain({} if config is None else config)
-    if not isinstance(plain, dict):
+    exact = strictjson.plain({} if config is None else config, words=False)
+    if not isinstance(exact, dict):
         raise WrongType(f"config is a mapping, a dataclass or a namespace, not {type(config).__name__}")
-    return plain
+    texts = strictjson.special_texts(exact)
+    return {"config": strictjson.plain(exact)} | ({facts.CONFIG_TEXTS: texts} if texts else {})
 
 
 def _make_run_folder(folder: RunFolder) -> None:

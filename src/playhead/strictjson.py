@@ -218,6 +218,38 @@ def restore(value: Any) -> Any:
     return value
 
 
+def special_texts(value: Any) -> list[list[str | int]]:
+    """Return where a value holds texts that read as NaN or an infinity, for `restore_except`."""
+    texts: list[list[str | int]] = []
+    _nulled(value, [], {}, texts)
+    return texts
+
+
+def restore_except(value: Any, texts: Any) -> Any:
+    """Return what `restore` returns, but with texts where `special_texts` found some.
+
+    Args:
+        value: Values with the strings in `SPECIAL`.
+        texts: What was said of their places; anything else is passed over.
+    """
+    found = restore(value)
+    for path in texts if isinstance(texts, list) else ():
+        if not isinstance(path, list) or not path:
+            continue
+        holder, was = found, value
+        for step in path[:-1]:
+            holder, was = _inside(holder, step), _inside(was, step)
+        word = _inside(was, path[-1])
+        if isinstance(word, str):
+            holder[path[-1]] = word
+    return found
+
+
+def nulled(value: Any) -> Any:
+    """Put null in the place of NaN and the infinities, at any depth."""
+    return _nulled(value, [], {}, [])
+
+
 def with_nulls(content: Mapping[str, Any]) -> dict[str, Any]:
     """Put null in the place of NaN and the infinities, at any depth, and list under one more key where which were.
 
@@ -228,20 +260,20 @@ def with_nulls(content: Mapping[str, Any]) -> dict[str, Any]:
         content: Values that `plain` gave, with their NaN and infinities.
     """
     places: _Places = {}
-    texts: list[str] = []
+    texts: list[list[str | int]] = []
     found = _nulled(content, [], places, texts)
     if not (places or texts) or _PLACES in content:  # a value of this name is the user's: then words are written
         return dict(plain(content))
     return {**found, _PLACES: places}
 
 
-def _nulled(value: Any, path: list[str | int], places: _Places, texts: list[str]) -> Any:
+def _nulled(value: Any, path: list[str | int], places: _Places, texts: list[list[str | int]]) -> Any:
     if isinstance(value, Mapping):
         return {key: _nulled(item, [*path, key], places, texts) for key, item in value.items()}
     if isinstance(value, list):
         return [_nulled(item, [*path, place], places, texts) for place, item in enumerate(value)]
     if isinstance(value, str) and value in SPECIAL:
-        texts.append(value)
+        texts.append(path)
     word = special(value) if isinstance(value, float) else None
     if isinstance(word, str):
         places.setdefault(word, []).append(path)

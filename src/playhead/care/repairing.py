@@ -323,4 +323,4 @@ def _meta_of(known: dict[str, Any]) -> dict[str, Any]:
 
 def _status_of(known: dict[str, Any]) -> dict[str, Any]:
     said = {name: known[name] for name in ("status", "started_at", "ended_at", "exit_reason")}
-    return {name: value for name, value in said.items() if value is not None}
+    return {name: value for name, value in {"id": known["id"], **said}.items() if value is not None}

@@ -72,6 +72,11 @@ def _of_others(folder: RunFolder, *, is_claimed: bool) -> Iterator[Finding]:
     run_id = folder.path.name if is_claimed else said
     if said != run_id:
         yield Finding(DAMAGE, LANE, folder.meta, f"that of the run {run_id}", f"that of {said[:100]}", owner.REMEDY)
+    with contextlib.suppress(Damaged, FileNotFoundError):  # found with the texts
+        try:
+            facts.check_status(folder, run_id)
+        except Misplaced as error:
+            yield of_damage(LANE, error)
     for path, part in ((folder.events(part), part) for part in folder.parts()):
         try:
             owner.check(path, events.owner_of(path), owner_of(run_id, part))

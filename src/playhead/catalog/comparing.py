@@ -27,7 +27,10 @@ _OF_A_RUN: dict[str, tuple[list[str], str]] = {
     "run_tags": (["tag"], "SELECT tag FROM runs JOIN run_tags ON run = runs.key WHERE id = ? ORDER BY tag"),
     "run_values": (
         ["key", "number", "text"],
-        "SELECT v.key, number, text FROM runs JOIN run_values AS v ON run = runs.key WHERE id = ? ORDER BY v.key",
+        # Versions before 0.12 have words in the place of NaN and the infinities.
+        "SELECT v.key, CASE WHEN abs(number) < 9e999 THEN number END, "
+        "CASE WHEN text NOT IN ('NaN', 'Infinity', '-Infinity') THEN text END "
+        "FROM runs JOIN run_values AS v ON run = runs.key WHERE id = ? ORDER BY v.key",
     ),
     "sources": (
         ["part", "offset", "last_ns", "last_step", "bad_lines"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
@@ -192,7 +193,7 @@ def _typed(run: int, key: str, value: Any) -> dict[str, Any]:
     number = None
     if isinstance(value, (bool, int, float)):
         try:
-            number = float(value)
+            number = None if math.isnan(value) else float(value)
         except OverflowError:  # an integer of hundreds of digits
             text = str(value)
     return {"run": run, "key": key, "number": number, "text": text}

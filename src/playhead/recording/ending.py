@@ -45,7 +45,7 @@ def note(folder: RunFolder, status: str, reason: str | None, at: float | None = 
     """Write into its folder how a run ended."""
     content = facts.load(folder.status) | {"status": status, "ended_at": clock.now() if at is None else at}
     if reason is not None:
-        content["exit_reason"] = strictjson.plain(reason)
+        content["exit_reason"] = strictjson.plain(str(reason))
     else:
         content.pop("exit_reason", None)
     facts.write(folder.status, content)

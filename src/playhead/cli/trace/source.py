@@ -46,11 +46,12 @@ def find(given: str | None, text: str, place: int | None = None, variant: int | 
 
     Raises:
         NotFound: None is meant, or more than one; the message lists those there are.
+        BadName: If it is a URL.
     """
     from playhead.trace.forms import Which
 
     which = Which(place, variant)
-    if _FILE.fullmatch(text):
+    if _FILE.fullmatch(text) or "://" in text:
         path = as_path(text)
         if not path.exists() and not tape_beside(path).is_dir():
             raise NotFound(f"no file {text}. A trace of the store is RUN/NAME. See: playhead trace ls")

@@ -12,7 +12,7 @@ from playhead import strictjson
 from playhead.integrations.gymnasium import frames as framing
 from playhead.integrations.gymnasium import meanings, stacks
 from playhead.integrations.gymnasium.spaces import ACTIONS, FRAMES, OBSERVATIONS, describe
-from playhead.lanes.arrays.config import ReplayConfig
+from playhead.lanes.arrays.config import ReplayConfig, check_config
 
 KEYFRAME_EVERY = 32  # of Atari: 62 bytes a step, and a frame in 13 ms; with 64, 55 bytes and 24 ms
 
@@ -43,6 +43,7 @@ class Options:
         """
         framing.check_choice(self.frames, self.every)
         stacks.check_option(self.stack)
+        check_config(self.config)
         framing.check_keyframes(self.frames, self.every, self.keyframe_every)
 
     @property

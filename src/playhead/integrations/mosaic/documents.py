@@ -30,7 +30,7 @@ def write(run: SourceRun, folder: RunFolder) -> None:
         "notes": "",
         ORIGIN: {"program": PROGRAM, DIGEST: run.fingerprint()},
     }
-    status = {"status": "finished", "started_at": began, "ended_at": ended}
+    status = {"id": run.id, "status": "finished", "started_at": began, "ended_at": ended}
     facts.write(folder.status, status, durable=False)
     if run.status.get("status") == "deleted":
         deleted = stamp_of(run.status.get("deleted_at"))

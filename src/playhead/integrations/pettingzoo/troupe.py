@@ -22,7 +22,7 @@ from playhead.integrations.gymnasium.infos import Packer
 from playhead.integrations.gymnasium.recorder import Run
 from playhead.integrations.gymnasium.spaces import ACTIONS, FRAMES, OBSERVATIONS, describe
 from playhead.integrations.gymnasium.track import NO_NUMBER, no_reward
-from playhead.lanes.arrays.config import ReplayConfig
+from playhead.lanes.arrays.config import ReplayConfig, check_config
 from playhead.lanes.arrays.writer import ReelWriter
 
 _RENDERED = "rgb_array"
@@ -68,6 +68,7 @@ class Troupe:
             raise WrongType(f"frames is 'auto', 'render' or None, not {frames!r}")
         if not isinstance(every, int) or isinstance(every, bool) or every < 1:
             raise WrongType(f"every is a whole number of steps from 1, not {every!r}")
+        check_config(config)
         if frames == "render" and not can_render:
             raise WrongType("frames='render' needs an environment made with render_mode='rgb_array'")
         self._env = env

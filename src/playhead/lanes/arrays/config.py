@@ -67,3 +67,15 @@ class ReplayConfig:
     def strength(self) -> int:
         """The level that is used: the one that was given, or the codec's own."""
         return codec.level_of(self.codec) if self.level is None else self.level
+
+
+def check_config(config: object) -> None:
+    """See that what was given as `config` of a recorder is one.
+
+    Raises:
+        WrongType: If it is something else, such as the parameters of a run.
+    """
+    if config is not None and not isinstance(config, ReplayConfig):
+        raise WrongType(
+            f"config is a playhead.ReplayConfig, not {type(config).__name__}; parameters go to store.run(…, config=…)"
+        )

@@ -37,6 +37,7 @@ def values_of(connection: Connection, rows: Sequence[RunRow], names: Sequence[st
     metrics = sorted({name.partition(".")[2] for name in names if families[name] in _FIGURES})
     figures = browse.metric_figures(connection, keys, metrics)
     configs: dict[int, dict[str, Any]] = {}
+    configured = browse.keyed_values(connection, keys, [name for name in names if families[name] == "config"])
     if "config" in families.values():
         configs = {row.key: facts.flatten(strictjson.decode(row.config), "config") for row in rows}
 
@@ -49,7 +50,9 @@ def values_of(connection: Connection, rows: Sequence[RunRow], names: Sequence[st
         if not rest:
             return plain_values[row.key][own.index(name)]
         if family == "config":
-            return strictjson.restore(configs[row.key].get(name))
+            found = configs[row.key].get(name)  # in words: what they stand for, the other table says
+            is_word = isinstance(found, str) and found in strictjson.SPECIAL
+            return configured.get((row.key, name)) if is_word else found
         if family == "summary":
             return summaries.get((row.key, name))
         found = figures.get((row.key, rest))
