@@ -10,7 +10,7 @@ rest of the file is used: one odd field takes neither its run nor its store away
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,7 @@ EPISODE: Shape = {
 
 _OF_EVERY_RUN = ("project", "name", "created_at")
 _COLUMNS = {"python": "python_version", "reason": "delete_reason"}  # those that are called otherwise
+RESTORE = "Restore it from a copy of the store"
 _REMEDY = "Correct the field by hand, or restore the file from a copy of the store"
 
 BEST = ("best_metric_name", "best_metric_mode", "best_metric_value", "best_metric_step")
@@ -141,6 +142,16 @@ def _told(path: disk.StrPath, found: typed.Fitting) -> list[Damaged]:
     ]
 
 
+def without_meta(layout: Layout) -> Iterator[Damaged]:
+    """Look for folders in which a run recorded, and which nothing makes a run any more.
+
+    `meta.json` is written last when a run begins. A folder without it in which nothing was recorded never was a run.
+    """
+    for folder in layout.headless_runs():
+        if folder.checksums.exists() or any(folder.events(part).stat().st_size for part in folder.parts()):
+            yield Damaged(folder.meta, "the file that says which run this is", "no file", RESTORE)
+
+
 class _Files:
     """The JSON files of a run, read as far as they are what they should be.
 
@@ -170,6 +181,14 @@ class _Files:
             self.unknown |= {_COLUMNS.get(name, name) for name in shape}
             return {}
 
+    def status(self, folder: RunFolder) -> dict[str, Any]:
+        """Read how a run ended; if the file is gone from one that was completed, nothing is known of that."""
+        if not folder.status.exists() and folder.checksums.exists():
+            self.flaws.append(Damaged(folder.status, "the file that says how the run ended", "no file", RESTORE))
+            self.unknown |= {*STATUS}
+            return {}
+        return self.load(folder.status, STATUS)
+
     def _fitting(self, path: Path, found: typed.Fitting) -> dict[str, Any]:
         self.flaws += _told(path, found)
         self.unknown |= {_COLUMNS.get(name, name) for name in found.misfits}
@@ -190,7 +209,7 @@ def read(layout: Layout, folder: RunFolder, flaws: list[Damaged] | None = None) 
     """
     files = _Files()
     meta = files.meta(folder.meta)
-    status, summary = files.load(folder.status, STATUS), files.load(folder.summary, SUMMARY)
+    status, summary = files.status(folder), files.load(folder.summary, SUMMARY)
     deleted = files.load(folder.deleted, DELETED)
     try:
         run_id = check_run_id(meta["id"])

@@ -80,7 +80,8 @@ def _settle_dataset(home: Home, name: str, folder: DatasetFolder) -> None:
 def _warned(settling: Callable[..., _T], home: Home, *arguments: Any) -> _T | None:
     """Settle one run; if its files cannot be read, say so and leave it, so that all the others can be used."""
     try:
-        return settling(home, *arguments)
+        with foreseen(home.layout.root, but=home.database.path):
+            return settling(home, *arguments)
     except (Damaged, StoreTooNew) as trouble:
         warnings.warn(f"a run could not be recovered: {trouble}", RuntimeWarning, stacklevel=2)
         return None
@@ -391,6 +392,7 @@ def fill(home: Home, layout: Layout, progress: Callable[[Iterable[RunFolder]], I
         What could not be read; everything else is indexed.
     """
     problems = [layout.strays(folder.meta) for folder in layout.run_folders(strayed=True)]
+    problems += [lost for lost in facts.without_meta(layout) if not _is_claimed(layout, lost)]
     seen: dict[str, RunFolder] = {}
     reels: dict[str, list[str]] = {}
     for reel_id in layout.replay.reels():
@@ -411,6 +413,11 @@ def fill(home: Home, layout: Layout, progress: Callable[[Iterable[RunFolder]], I
     episode_index.fill(home)
     fill_artifacts(home)
     return problems
+
+
+def _is_claimed(layout: Layout, lost: Damaged) -> bool:
+    """Return whether a run without `meta.json` is one that somebody begins, purges, or left half-way."""
+    return bool(claims.of_run(layout, Path(lost.path).parent.name))
 
 
 def has_artifacts(home: Home) -> bool:
@@ -473,7 +480,8 @@ def index_all(home: Home, folder: RunFolder, known: RunFacts, reels: Iterable[st
     parts = [partial(index_part, home, key, known.id, folder, part, mend=False) for part in folder.parts()]
     for index in (*parts, partial(index_uses, home, key, folder)):
         try:
-            index()
+            with foreseen(folder.path):
+                index()
         except Damaged as problem:
             problems.append(problem)
     index_replays(home, key, known.id, reels)
