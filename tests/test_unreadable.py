@@ -17,7 +17,7 @@ PLACES = [
     *(f"{RUN}/{name}" for name in ("meta.json", "status.json", "summary.json", "events.jsonl", "checksums.json")),
     *("pong/export/runs/run_c/artifacts_used.json", "pong/export/runs/run_c/artifacts_created.json"),
     *("replay/run_a", "replay/run_a/0000.h5", "replay/run_b.journal"),
-    *("replay/run_b.journal/000000.seg", "replay/index.json", "traces/run_a/fit.trace"),
+    *("replay/run_b.journal/000000.seg", "replay/index.json", "traces/run_a/fit.trace", "traces/run_a"),
     *(f"{EPISODE}/{name}" for name in ("meta.json", "static.json", "joint.parquet", "camera.mp4")),
     *("artifacts/model/policy/versions.json", "artifacts/model/policy/v1/metadata.json", "artifacts/model/policy"),
     *("tables/numbers/metadata.db", "tables/numbers/steps.npy", "tables/numbers/manifest.json"),

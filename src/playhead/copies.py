@@ -110,7 +110,7 @@ def catch_up(home: Home, *, in_use: bool = False, is_private: bool = False, sinc
                     _warned(work, home, says=comparison.warns)
             if bar is not None:
                 bar(len(batch))
-    recovery.fill_artifacts(home)
+    _warned(recovery.fill_artifacts, home, says=comparison.warns)
     with home.database.write() as connection:
         known_folders.clear(connection)  # what they look like here is not what they looked like there
 

@@ -17,7 +17,7 @@ from typing import Any
 from playhead import disk, strictjson, typed
 from playhead.catalog.runs import RunFacts
 from playhead.catalog.schema import STATUSES
-from playhead.errors import Damaged
+from playhead.errors import Damaged, foreseen
 from playhead.layout import Layout, RunFolder, check_run_id, name_of_folder
 from playhead.typed import Shape
 
@@ -142,14 +142,22 @@ def _told(path: disk.StrPath, found: typed.Fitting) -> list[Damaged]:
     ]
 
 
-def without_meta(layout: Layout) -> Iterator[Damaged]:
+def without_meta(layout: Layout) -> Iterator[tuple[RunFolder, Damaged]]:
     """Look for folders in which a run recorded, and which nothing makes a run any more.
 
     `meta.json` is written last when a run begins. A folder without it in which nothing was recorded never was a run.
     """
     for folder in layout.headless_runs():
-        if folder.checksums.exists() or any(folder.events(part).stat().st_size for part in folder.parts()):
-            yield Damaged(folder.meta, "the file that says which run this is", "no file", RESTORE)
+        try:
+            with foreseen(folder.path):
+                was_run = folder.checksums.exists() or any(
+                    folder.events(part).stat().st_size for part in folder.parts()
+                )
+        except Damaged as error:
+            yield folder, error
+        else:
+            if was_run:
+                yield folder, Damaged(folder.meta, "the file that says which run this is", "no file", RESTORE)
 
 
 class _Files:

@@ -392,7 +392,9 @@ def fill(home: Home, layout: Layout, progress: Callable[[Iterable[RunFolder]], I
         What could not be read; everything else is indexed.
     """
     problems = [layout.strays(folder.meta) for folder in layout.run_folders(strayed=True)]
-    problems += [lost for lost in facts.without_meta(layout) if not _is_claimed(layout, lost)]
+    # A run that is claimed is one that somebody begins, purges, or left half-way.
+    lost = [*facts.without_meta(layout)]
+    problems += [problem for folder, problem in lost if not claims.of_run(layout, folder.path.name)]
     seen: dict[str, RunFolder] = {}
     reels: dict[str, list[str]] = {}
     for reel_id in layout.replay.reels():
@@ -410,14 +412,13 @@ def fill(home: Home, layout: Layout, progress: Callable[[Iterable[RunFolder]], I
                     if folder.meta.exists():
                         raise
                     _remove(home, folder)  # it was purged in the meantime
-    episode_index.fill(home)
-    fill_artifacts(home)
+    for index in (episode_index.fill, fill_artifacts):
+        try:
+            with foreseen(layout.root, but=home.database.path):
+                index(home)
+        except Damaged as problem:
+            problems.append(problem)
     return problems
-
-
-def _is_claimed(layout: Layout, lost: Damaged) -> bool:
-    """Return whether a run without `meta.json` is one that somebody begins, purges, or left half-way."""
-    return bool(claims.of_run(layout, Path(lost.path).parent.name))
 
 
 def has_artifacts(home: Home) -> bool:

@@ -60,7 +60,9 @@ def gone(ground: Ground, folder: RunFolder) -> Iterator[Finding]:
     made = folder.artifacts_created
     if lists.is_noted(folder, made) is False:
         return  # found by `check`
-    with contextlib.suppress(Damaged):  # found by `unreadable`
+    with contextlib.suppress(Damaged, FileNotFoundError):  # found by `unreadable`
+        if not lists.is_sealed(made):
+            return  # of another program, which may mean other versions and times
         for entry in index.entries(folder, made):
             yield from _gone(ground, folder.path.name, entry)
 

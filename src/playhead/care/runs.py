@@ -39,9 +39,9 @@ def things(ground: Ground) -> Iterator[Thing]:
         yield Thing(LANE, ground.layout.relative(folder.path), partial(check, ground, folder), folder.path)
     for folder in ground.layout.run_folders(strayed=True):
         yield Thing(LANE, ground.layout.relative(folder.path), partial(_tell_strayed, ground, folder), folder.path)
-    for lost in facts.without_meta(ground.layout):
-        path = Path(lost.path)
-        yield Thing(LANE, f"{ground.layout.relative(path.parent)}/", partial(_tell_lost, ground, lost), path.parent)
+    for folder, lost in facts.without_meta(ground.layout):
+        name = ground.layout.relative(folder.path)
+        yield Thing(LANE, name, partial(_tell_lost, ground, folder, lost), folder.path)
     if claims.paths(ground.layout):
         yield Thing(LANE, ground.layout.recording.name, partial(_claims, ground), ground.layout.recording)
 
@@ -58,11 +58,12 @@ def _tell_strayed(ground: Ground, folder: RunFolder, _full: bool) -> Iterator[Fi
     yield of_damage(LANE, ground.layout.strays(folder.meta))
 
 
-def _tell_lost(ground: Ground, lost: Damaged, _full: bool) -> Iterator[Finding]:
-    run_id = Path(lost.path).parent.name
+def _tell_lost(ground: Ground, folder: RunFolder, lost: Damaged, _full: bool) -> Iterator[Finding]:
+    run_id = folder.path.name
     if ground.is_claimed(run_id):
         return
-    is_known = ground.catalogue is not None and ground.catalogue.has_run(run_id)
+    is_gone = Path(lost.path) == folder.meta
+    is_known = is_gone and ground.catalogue is not None and ground.catalogue.has_run(run_id)
     yield of_damage(LANE, lost, ground.command("repair") if is_known else "", RUN_FACTS if is_known else "")
 
 

@@ -197,7 +197,7 @@ class Layout:
             folder = RunFolder(path)
             top = path.relative_to(self.root).parts[0]
             is_ours = top not in LANES and not top.startswith(".") and not path.name.startswith(".")
-            if is_ours and path.is_dir() and not folder.meta.exists() and self.holds(path):
+            if is_ours and os.path.isdir(path) and not os.path.exists(folder.meta) and self.holds(path):
                 yield folder
 
     def run_ids(self) -> set[str]:
