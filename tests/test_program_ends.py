@@ -140,3 +140,53 @@ def test_a_program_ends_with_a_recorder_open(ended: Path, kind: str, way: str) -
         READERS[kind](folder, run)
     if way == "dies":
         assert not [one for one in care.verify(folder, full=True) if one.severity == "damage"]
+
+
+COLD = """
+import os, sys, time, playhead
+run = playhead.open(sys.argv[1]).run("p", "n", run_id="r", environment=False)
+trace = run.trace("fit")
+trace.append({"w": [1.0]}, error=1.0)
+os.kill(os.getpid(), 2)
+time.sleep(60)
+"""
+
+
+def test_ctrl_c_is_the_exit_status_also_of_a_program_that_loaded_no_more_than_it_needs(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", COLD, str(tmp_path / "s")], capture_output=True, check=False)
+    assert (done.returncode, done.stderr.count(b"Traceback")) == (-2, 1)
+
+
+PRINTING = """
+import os, sys, numpy as np, playhead
+with playhead.open(sys.argv[1]) as store, store.run("p", "n", run_id="r", environment=False) as run:
+    trace, reel, episode = run.trace("fit"), run.new_reel(), run.new_episode("d")
+    for k in range(12):
+        run.log({"loss": k / 2})
+        run.log_text(f"line {k}")
+        trace.append({"w": [float(k)]}, error=1.0)
+        reel.step({"observations": np.arange(3.0)}, 1.0, k == 11, False)
+        episode.append("x", float(k), k + 1)
+        for number in (1, 2):
+            try:
+                os.write(number, b"printed by a library")
+            except OSError:
+                pass
+    run.flush()
+    episode.close()
+"""
+
+
+def test_what_a_program_without_outputs_prints_goes_into_no_file(tmp_path: Path) -> None:
+    run = 'exec "$0" -W ignore -c "$1" "$2" </dev/null >&- 2>&-'
+    subprocess.run(["sh", "-c", run, sys.executable, PRINTING, str(tmp_path / "s")], check=True, timeout=120)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"printed by" in path.read_bytes()]
+    assert list(care.verify(tmp_path / "s", full=True)) == []
+
+
+@pytest.mark.parametrize("word", ["exit", "quit"])
+def test_the_word_for_a_prompt_ends_a_run_as_the_call_does(tmp_path: Path, word: str) -> None:
+    code = f"import sys, playhead\nrun = playhead.open(sys.argv[1]).run('p', 'n', environment=False)\n{word}(3)"
+    assert subprocess.run([sys.executable, "-c", code, str(tmp_path / "s")], check=False).returncode == 3
+    with playhead.open(tmp_path / "s") as store:
+        assert (store.runs[0].status, store.runs[0].exit_reason) == ("failed", "SystemExit: 3")

@@ -28,7 +28,6 @@ Seals = Mapping[str, str | None]  # of reels and traces, by path in the store; N
 
 _NO_SEALS: Seals = {}
 _LANES = re.compile(r"(replay|traces)(/(?!\.{1,2}(/|$))[^/\0]+){1,2}")
-_RESTORE = "Restore it from a copy of the store"
 _REMEDY = "Restore it from a copy of the store, or remove it: then the files of the run count as they are"
 
 
@@ -160,7 +159,9 @@ def check_status(folder: RunFolder) -> None:
     except Damaged:
         return  # reported by who compares all files
     if is_other and "resumed_at" not in facts.load(folder.status):
-        raise Damaged(folder.status, "how the run ended, as checksums.json says", "one that says it runs", _RESTORE)
+        raise Damaged(
+            folder.status, "how the run ended, as checksums.json says", "one that says it runs", facts.RESTORE
+        )
 
 
 def sealed(folder: RunFolder) -> dict[str, str]:

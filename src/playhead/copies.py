@@ -110,7 +110,7 @@ def catch_up(home: Home, *, in_use: bool = False, is_private: bool = False, sinc
                     _warned(work, home, says=comparison.warns)
             if bar is not None:
                 bar(len(batch))
-    recovery.fill_artifacts(home)
+    _warned(recovery.fill_artifacts, home, says=comparison.warns)
     with home.database.write() as connection:
         known_folders.clear(connection)  # what they look like here is not what they looked like there
 
@@ -129,7 +129,8 @@ def is_behind(home: Home, *, in_use: bool) -> bool:
 def _warned(work: Work, home: Home, *, says: bool) -> None:
     """Do a part of the work; what cannot be read is reported and left, so that all else can be used."""
     try:
-        work(home)
+        with foreseen(home.layout.root, but=home.database.path):
+            work(home)
     except (Damaged, StoreTooNew) as trouble:
         if not says:
             return
@@ -175,8 +176,9 @@ class _Comparison:
                 if self.since is not None and name in known and os.stat(folder.path).st_mtime_ns < self.since:
                     seen.add(name)
                     continue
-                read = facts.read(layout, folder)
-                checksums.check_id(folder, read.id)
+                with foreseen(folder.path):
+                    read = facts.read(layout, folder)
+                    checksums.check_id(folder, read.id)
             except Damaged as trouble:
                 self._tell(f"a run could not be read: {trouble}")
                 seen.add(name)  # its row stays
@@ -190,7 +192,13 @@ class _Comparison:
                 continue
             seen.add(read.id)
             row = known.get(read.id)
-            for work in self._of_run(folder, read, row, reels.get(read.id, []), live, at_odds):
+            try:
+                with foreseen(folder.path):
+                    found = list(self._of_run(folder, read, row, reels.get(read.id, []), live, at_odds))
+            except Damaged as trouble:
+                self._tell(f"a run could not be read: {trouble}")
+                continue
+            for work in found:
                 yield partial(_while_there, folder=folder, read=read, work=work)
         gone = sorted(known.keys() - seen - live)
         if gone:
@@ -251,7 +259,9 @@ class _Comparison:
         from playhead.artifact import index, lists
 
         try:
-            said = {(str(use.get("type")), str(use.get("name")), use.get("version")) for use in index.used_by(folder)}
+            with foreseen(folder.path):
+                uses = index.used_by(folder)
+            said = {(str(use.get("type")), str(use.get("name")), use.get("version")) for use in uses}
         except (Damaged, TypeError) as trouble:
             self._tell(f"what a run used could not be read: {trouble}")
             return

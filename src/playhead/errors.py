@@ -34,12 +34,16 @@ message says what was asked, what was found, where, and what to do next.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterable, Iterator
 
 from playhead.wording import listed
 
 REPORT = "Restore it from a copy, and report this message as a fault of Playhead"
+
+# What the system says of one file or folder, and not of the disk or of the process.
+_OF_ONE_FILE = (errno.EACCES, errno.EPERM, errno.EIO, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG)
 
 
 class PlayheadError(Exception):
@@ -194,19 +198,41 @@ class Unforeseen(Damaged):
 
 
 @contextlib.contextmanager
-def foreseen(path: str | os.PathLike[str]) -> Iterator[None]:
+def foreseen(path: str | os.PathLike[str], but: str | os.PathLike[str] | None = None) -> Iterator[None]:
     """Turn an error that nobody foresaw into one that names the file, so that all other files are looked at.
 
+    So is the refusal of the system to give a file at this path, or in the folder there.
+
+    Args:
+        path: The file, or the folder that holds it.
+        but: A file in there of which the refusal stays an error of the system.
+
     Raises:
-        Unforeseen: If it was none of Playhead's errors, nor one of the system.
+        Unforeseen: If it was none of Playhead's errors, nor one of the system that has to do with more than this.
     """
     try:
         yield
-    except (PlayheadError, OSError):
+    except PlayheadError:
         raise
+    except OSError as error:
+        is_other = but is not None and _is_within(error.filename, but)
+        if error.errno not in _OF_ONE_FILE or is_other or not _is_within(error.filename, path):
+            raise
+        said = f"an error: {error.strerror}"
+        raise Unforeseen(
+            error.filename, "a file that can be read", said, "Look at its rights, and at the disk"
+        ) from error
     except Exception as error:
         said = f"that it could not be checked: {type(error).__name__}: {error}"
         raise Unforeseen(path, "a check that comes to its end", said, REPORT) from error
+
+
+def _is_within(name: object, path: str | os.PathLike[str]) -> bool:
+    """Return whether a file that the system names is the one at a path, or in the folder there."""
+    if not isinstance(name, (str, os.PathLike)):
+        return False
+    found, folder = os.fspath(name), os.fspath(path)
+    return isinstance(found, str) and isinstance(folder, str) and (found == folder or found.startswith(folder + os.sep))
 
 
 class Diverged(PlayheadError, ValueError):

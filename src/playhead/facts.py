@@ -10,14 +10,14 @@ rest of the file is used: one odd field takes neither its run nor its store away
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from playhead import disk, owner, strictjson, typed
 from playhead.catalog.runs import RunFacts
 from playhead.catalog.schema import STATUSES
-from playhead.errors import Damaged, Misplaced
+from playhead.errors import Damaged, Misplaced, foreseen
 from playhead.layout import Layout, RunFolder, check_run_id, name_of_folder
 from playhead.typed import Shape
 
@@ -67,6 +67,7 @@ EPISODE: Shape = {
 
 _OF_EVERY_RUN = ("project", "name", "created_at")
 _COLUMNS = {"python": "python_version", "reason": "delete_reason"}  # those that are called otherwise
+RESTORE = "Restore it from a copy of the store"
 _REMEDY = "Correct the field by hand, or restore the file from a copy of the store"
 
 BEST = ("best_metric_name", "best_metric_mode", "best_metric_value", "best_metric_step")
@@ -166,6 +167,24 @@ def texts_in_config(folder: RunFolder) -> Any:
         return None
 
 
+def without_meta(layout: Layout) -> Iterator[tuple[RunFolder, Damaged]]:
+    """Look for folders in which a run recorded, and which nothing makes a run any more.
+
+    `meta.json` is written last when a run begins. A folder without it in which nothing was recorded never was a run.
+    """
+    for folder in layout.headless_runs():
+        try:
+            with foreseen(folder.path):
+                was_run = folder.checksums.exists() or any(
+                    folder.events(part).stat().st_size for part in folder.parts()
+                )
+        except Damaged as error:
+            yield folder, error
+        else:
+            if was_run:
+                yield folder, Damaged(folder.meta, "the file that says which run this is", "no file", RESTORE)
+
+
 class _Files:
     """The JSON files of a run, read as far as they are what they should be.
 
@@ -195,12 +214,14 @@ class _Files:
             self.unknown |= {_COLUMNS.get(name, name) for name in shape}
             return {}
 
-    def status(self, path: Path, run_id: str) -> dict[str, Any]:
-        """Read how the run stands; of the file of another run, nothing is known."""
-        found = self.load(path, STATUS)
+    def status(self, folder: RunFolder, run_id: str) -> dict[str, Any]:
+        """Read how the run stands; if the file is gone from a completed run, or is of another, nothing is known."""
         try:
-            _check_status(path, found, run_id)
-        except Misplaced as flaw:
+            if not folder.status.exists() and folder.checksums.exists():
+                raise Damaged(folder.status, "the file that says how the run ended", "no file", RESTORE)
+            found = self.load(folder.status, STATUS)
+            _check_status(folder.status, found, run_id)
+        except Damaged as flaw:
             self.flaws.append(flaw)
             self.unknown |= {_COLUMNS.get(name, name) for name in STATUS if name != "id"}
             return {}
@@ -233,7 +254,7 @@ def read(layout: Layout, folder: RunFolder, flaws: list[Damaged] | None = None) 
             raise KeyError(*_OF_EVERY_RUN)  # it is something else
     except (KeyError, ValueError) as error:  # a bad id too
         raise Damaged(folder.meta, "id, project, name and created_at", f"an error: {error!r}", _REMEDY) from error
-    status = files.status(folder.status, run_id)
+    status = files.status(folder, run_id)
     if flaws is not None:
         flaws += files.flaws
     started, ended = status.get("started_at"), status.get("ended_at")

@@ -80,7 +80,8 @@ def _settle_dataset(home: Home, name: str, folder: DatasetFolder) -> None:
 def _warned(settling: Callable[..., _T], home: Home, *arguments: Any) -> _T | None:
     """Settle one run; if its files cannot be read, say so and leave it, so that all the others can be used."""
     try:
-        return settling(home, *arguments)
+        with foreseen(home.layout.root, but=home.database.path):
+            return settling(home, *arguments)
     except (Damaged, StoreTooNew) as trouble:
         warnings.warn(f"a run could not be recovered: {trouble}", RuntimeWarning, stacklevel=2)
         return None
@@ -394,6 +395,9 @@ def fill(home: Home, layout: Layout, progress: Callable[[Iterable[RunFolder]], I
         What could not be read; everything else is indexed.
     """
     problems = [layout.strays(folder.meta) for folder in layout.run_folders(strayed=True)]
+    # A run that is claimed is one that somebody begins, purges, or left half-way.
+    lost = [*facts.without_meta(layout)]
+    problems += [problem for folder, problem in lost if not claims.of_run(layout, folder.path.name)]
     seen: dict[str, RunFolder] = {}
     reels: dict[str, list[str]] = {}
     for reel_id in layout.replay.reels():
@@ -411,8 +415,12 @@ def fill(home: Home, layout: Layout, progress: Callable[[Iterable[RunFolder]], I
                     if folder.meta.exists():
                         raise
                     _remove(home, folder)  # it was purged in the meantime
-    episode_index.fill(home)
-    fill_artifacts(home)
+    for index in (episode_index.fill, fill_artifacts):
+        try:
+            with foreseen(layout.root, but=home.database.path):
+                index(home)
+        except Damaged as problem:
+            problems.append(problem)
     return problems
 
 
@@ -481,7 +489,8 @@ def index_all(home: Home, folder: RunFolder, known: RunFacts, reels: Iterable[st
     parts = [partial(index_part, home, key, known.id, folder, part, mend=False) for part in folder.parts()]
     for index in (*parts, partial(index_uses, home, key, folder)):
         try:
-            index()
+            with foreseen(folder.path):
+                index()
         except Damaged as problem:
             problems.append(problem)
     index_replays(home, key, known.id, reels)

@@ -20,7 +20,7 @@ from playhead import infos, layout, strictjson
 from playhead.catalog import replay
 from playhead.catalog.database import Connection
 from playhead.catalog.replay import EpisodeFigures
-from playhead.errors import Damaged, NotFound, StoreTooNew
+from playhead.errors import Damaged, NotFound, StoreTooNew, foreseen
 from playhead.home import Home
 from playhead.lanes.arrays import older
 from playhead.lanes.arrays.kind import ArrayKind
@@ -282,7 +282,10 @@ def compare(home: Home, reel_id: str) -> Compared:
     with home.database.read() as connection:
         known = replay.look_of_reel(connection, reel_id)
     try:
-        with contextlib.closing(Reel(home.layout.replay.reel(reel_id))) as reel:
+        with (
+            foreseen(home.layout.replay.path),
+            contextlib.closing(Reel(home.layout.replay.reel(reel_id))) as reel,
+        ):
             found = (
                 reel.length,
                 strictjson.encode(strictjson.plain(reel.facts)).decode(),
@@ -317,8 +320,9 @@ def index_run(home: Home, run: int, run_id: str, known: Iterable[str] | None = N
     for reel_id in home.layout.replay.reels_of(run_id) if known is None else known:
         with contextlib.closing(ReplayIndex(home, run, reel_id)) as index:
             try:
-                index.check_older()
-                index.catch_up()
+                with foreseen(home.layout.replay.path):
+                    index.check_older()
+                    index.catch_up()
             except Damaged as problem:
                 problems.append(problem)
     if problems:

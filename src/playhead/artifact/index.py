@@ -15,7 +15,7 @@ from types import MappingProxyType
 from playhead import facts, strictjson, typed
 from playhead.catalog import artifacts as catalog
 from playhead.catalog.artifacts import ArtifactFacts, Listed, Use, VersionFacts
-from playhead.errors import Damaged
+from playhead.errors import Damaged, foreseen
 from playhead.home import Home
 from playhead.lanes.files.documents import RESTORE, unsealed
 from playhead.lanes.files.versions import DELETED, Metadata, VersionEntry, Versions
@@ -95,13 +95,16 @@ def _stamp(versions: str | os.PathLike[str]) -> str:
         found = os.stat(versions)
     except FileNotFoundError:
         return ""
+    except OSError:  # who reads it says what is wrong
+        return "unknown"
     return f"{found.st_mtime_ns}:{found.st_size}:{found.st_ino}"
 
 
 def _facts(folder: ArtifactFolder, stamp: str, known: Mapping[int, VersionFacts] = _NOTHING) -> Facts:
     """Read what the files of an artifact say; of versions that are known, which never change, only what may."""
     try:
-        versions = Versions.load(folder)
+        with foreseen(folder.path):
+            versions = Versions.load(folder)
     except Damaged as problem:
         return ArtifactFacts(folder.type, folder.name, None, 0.0, 0.0, stamp, str(problem)), [*known.values()]
     found = [_version(folder, versions, entry, known.get(entry.version)) for entry in versions.entries]
@@ -122,7 +125,8 @@ def _version(
     if known is not None and known.created_at == entry.created_at and not is_purged:
         return replace(known, status=status, aliases=aliases)
     try:
-        about = Metadata.load(place, versions.digest(entry.version))
+        with foreseen(place.path):
+            about = Metadata.load(place, versions.digest(entry.version))
         tags, description, references = about.tags, about.description, about.num_references
     except Damaged:
         tags, description, references = (), "", 0  # listed all the same; whoever opens it hears what is wrong

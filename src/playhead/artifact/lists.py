@@ -15,7 +15,7 @@ from typing import Any
 from playhead import checksums, disk, facts, strictjson, typed
 from playhead.artifact import index
 from playhead.catalog import artifacts as catalog
-from playhead.errors import Damaged
+from playhead.errors import Damaged, foreseen
 from playhead.home import Home
 from playhead.lanes.files.documents import is_sealed, sealed
 from playhead.layout import RunFolder
@@ -80,7 +80,8 @@ def is_short(folder: RunFolder, path: Path, said: Sequence[Entry], known: Sequen
 def flaw(folder: RunFolder, path: Path) -> Damaged | None:
     """Return what is wrong with a list in itself: it cannot be read, or is another than was noted."""
     try:
-        index.entries(folder, path)
+        with foreseen(path):
+            index.entries(folder, path)
     except Damaged as error:
         return error
     if is_noted(folder, path) is False:

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from playhead import claims, clock, disk, filesystem
-from playhead.artifact import walking
+from playhead.artifact import index, walking
 from playhead.errors import Damaged
 from playhead.home import Home
 from playhead.journal.writer import LOCK_FILE
 from playhead.lanes.files import sharing
 from playhead.lanes.files.pool import Pool
+from playhead.lanes.files.versions import Metadata
 from playhead.layout import ArtifactFolder, Layout, run_of_reel
 
 AGE_SECONDS = 3600.0  # for so long nobody may have touched what is taken for a leftover
@@ -256,7 +257,12 @@ def _in_folders(layout: Layout, older_than: float) -> Iterator[Garbage]:
         if isinstance(found, Damaged):
             raise found
         path = found.folder.path
-        if found.entry is None and is_abandoned(path, older_than) and _is_listed(found.artifact):
+        if (
+            found.entry is None
+            and is_abandoned(path, older_than)
+            and _is_listed(found.artifact)
+            and not _counted_once(layout, found)
+        ):
             yield Garbage(VERSION, path, _size(path), "a process ended before the version counted")
 
 
@@ -265,6 +271,18 @@ def _is_listed(artifact: ArtifactFolder) -> bool:
     return artifact.versions.exists() or not any(
         artifact.version(number).metadata.exists() for number in artifact.numbers()
     )
+
+
+def _counted_once(layout: Layout, found: walking.Found) -> bool:
+    """Return whether the run that made a version names it: the list that it was in was lost, and others were saved."""
+    with contextlib.suppress(Damaged, OSError):
+        maker = Metadata.load(found.folder, None).created_by_run
+        which = (found.artifact.type, found.artifact.name, found.number)
+        for folder in layout.run_folders():
+            if folder.path.name == maker:
+                made = index.made_by(folder)
+                return any((one.get("type"), one.get("name"), one.get("version")) == which for one in made)
+    return False
 
 
 def _held(layout: Layout, going: Iterable[Garbage]) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,8 @@ from playhead.catalog.comparing import Catalogue
 from playhead.catalog.database import Database
 from playhead.errors import Damaged, NotAStore, StoreTooNew
 from playhead.home import Home
-from playhead.layout import EpisodeFolder, Layout
+from playhead.lanes.files.versions import VersionEntry, Versions
+from playhead.layout import ArtifactFolder, EpisodeFolder, Layout
 
 
 class Ground:
@@ -39,6 +40,7 @@ class Ground:
         self._database = Database(layout.database, "r" if filesystem.is_writable(layout.root) else "immutable")
         self._held = contextlib.ExitStack()
         self._lineage: dict[bool, dict[str, list[dict[str, Any]]]] = {}
+        self._versions: dict[ArtifactFolder, Mapping[int, VersionEntry] | None] = {}
         self._scratch: tuple[Home, Catalogue] | None = None
 
     def __enter__(self) -> Self:
@@ -109,6 +111,17 @@ class Ground:
                     found.setdefault(run_id, []).append(entry)
             self._lineage[is_used] = found
         return self._lineage[is_used]
+
+    def versions(self, folder: ArtifactFolder) -> Mapping[int, VersionEntry] | None:
+        """Return what an artifact says of its versions, by their numbers; None if that cannot be read."""
+        if folder not in self._versions:
+            try:
+                self._versions[folder] = {entry.version: entry for entry in Versions.load(folder).entries}
+            except Damaged:
+                self._versions[folder] = None
+            except OSError:
+                self._versions[folder] = {}
+        return self._versions[folder]
 
     def is_claimed(self, run_id: str) -> bool:
         """Tell whether a run is being recorded or edited, or waits for what the next open does about a crash."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from playhead import checksums, disk, facts, owner
+from playhead import checksums, disk, facts, owner, typed
 from playhead.artifact import index, lists
-from playhead.care.finding import DAMAGE, LINEAGE, WARNING, Finding, of_damage
+from playhead.care.finding import DAMAGE, LINEAGE, VERSIONS, WARNING, Finding, of_damage
 from playhead.care.ground import Ground
-from playhead.errors import Damaged, Misplaced
+from playhead.errors import BadName, Damaged, Misplaced
 from playhead.layout import RunFolder
 
 _LANE = "runs"
+_SAME_SECONDS = 1e-3  # times went through the JSON of several programs
 
 
 def unreadable(ground: Ground, folder: RunFolder) -> Iterator[Finding]:
@@ -48,6 +50,41 @@ def check(ground: Ground, folder: RunFolder) -> Iterator[Finding]:
         cure = LINEAGE if is_lost else ""
         mend = ground.command("repair") if is_lost else "Restore it from a copy of the store, or mend it by hand"
         yield Finding(DAMAGE if as_noted is False else WARNING, _LANE, path, expected, found, mend, cure)
+
+
+def gone(ground: Ground, folder: RunFolder) -> Iterator[Finding]:
+    """Look for versions that a run says that it made, and that are not there, or are those of somebody else.
+
+    The folder of an artifact has no other witness: one of another store has the same name and the same numbers.
+    """
+    made = folder.artifacts_created
+    if lists.is_noted(folder, made) is False:
+        return  # found by `check`
+    with contextlib.suppress(Damaged, FileNotFoundError):  # found by `unreadable`
+        if not lists.is_sealed(made):
+            return  # of another program, which may mean other versions and times
+        for entry in index.entries(folder, made):
+            yield from _gone(ground, folder.path.name, entry)
+
+
+def _gone(ground: Ground, run_id: str, entry: dict[str, Any]) -> Iterator[Finding]:
+    try:
+        number, at = typed.version(entry["version"]), typed.moment(entry["created_at"])
+        artifact = ground.layout.artifacts.artifact(typed.text(entry["type"]), typed.text(entry["name"]))
+    except (KeyError, typed.Misfit, BadName):
+        return  # of another program, which may say less
+    versions = ground.versions(artifact)
+    if versions is None:
+        return  # found with the artifacts
+    found = versions.get(number)
+    expected = f"{lists.spelled([entry])}, which the run {run_id} made"
+    mend = "Restore the artifact from a copy of the store"
+    if found is None:
+        can_be_made = not artifact.versions.exists() and artifact.version(number).metadata.exists()
+        mend, cure = (ground.command("repair"), VERSIONS) if can_be_made else (mend, "")
+        yield Finding(WARNING, _LANE, artifact.versions, expected, "no such version", mend, cure)
+    elif found.created_by_run not in (None, run_id) or abs(found.created_at - at) > _SAME_SECONDS:
+        yield Finding(WARNING, _LANE, artifact.versions, expected, "another, with another maker or time", mend)
 
 
 def write(ground: Ground, folder: RunFolder, path: Path) -> None:

@@ -39,6 +39,9 @@ def things(ground: Ground) -> Iterator[Thing]:
         yield Thing(LANE, ground.layout.relative(folder.path), partial(check, ground, folder), folder.path)
     for folder in ground.layout.run_folders(strayed=True):
         yield Thing(LANE, ground.layout.relative(folder.path), partial(_tell_strayed, ground, folder), folder.path)
+    for folder, lost in facts.without_meta(ground.layout):
+        name = ground.layout.relative(folder.path)
+        yield Thing(LANE, name, partial(_tell_lost, ground, folder, lost), folder.path)
     if claims.paths(ground.layout):
         yield Thing(LANE, ground.layout.recording.name, partial(_claims, ground), ground.layout.recording)
 
@@ -53,6 +56,15 @@ def _claims(ground: Ground, full: bool) -> Iterator[Finding]:  # noqa: ARG001
 
 def _tell_strayed(ground: Ground, folder: RunFolder, _full: bool) -> Iterator[Finding]:
     yield of_damage(LANE, ground.layout.strays(folder.meta))
+
+
+def _tell_lost(ground: Ground, folder: RunFolder, lost: Damaged, _full: bool) -> Iterator[Finding]:
+    run_id = folder.path.name
+    if ground.is_claimed(run_id):
+        return
+    is_gone = Path(lost.path) == folder.meta
+    is_known = is_gone and ground.catalogue is not None and ground.catalogue.has_run(run_id)
+    yield of_damage(LANE, lost, ground.command("repair") if is_known else "", RUN_FACTS if is_known else "")
 
 
 def check(ground: Ground, folder: RunFolder, full: bool) -> Iterator[Finding]:
@@ -105,6 +117,7 @@ def _look(ground: Ground, folder: RunFolder, full: bool, of_others: set[Path]) -
         yield _of_another(ground, folder, known.id)
         return
     yield from _in_events(folder)
+    yield from lineage.gone(ground, folder)
     lost = list(lineage.check(ground, folder)) if ground.catalogue is not None else []
     told = {finding.path for finding in [*damaged, *lost]} | of_others
     noted = [finding for finding in _against_checksums(ground, folder, full) if finding.path not in told]

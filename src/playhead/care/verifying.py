@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
+from pathlib import Path
 
 from playhead import claims, clock, disk
 from playhead.care import artifacts, catalogue, episodes, portability, replay, runs, subset, tables, traces
@@ -51,7 +53,7 @@ def verify(
         raise NotAStore(f"{layout.root} is not a Playhead store: it has no {layout.marker.name}")
     with Ground(layout) as ground:
         yield from ground.findings
-        found = sorted((thing for lane in LANES for thing in lane.things(ground)), key=lambda thing: thing.place)
+        found = sorted(_things(ground), key=lambda thing: thing.place)
         chosen = found if share is None else subset.next_of(layout, found, share)
         doubtful: dict[str, list[Finding]] = {}
         for thing in (watch or iter)(chosen):
@@ -63,6 +65,22 @@ def verify(
     yield from _again(layout, doubtful, full)
     if share is not None:
         subset.note(layout, found, chosen)
+
+
+def _things(ground: Ground) -> list[Thing]:
+    """List what can be checked; a folder that cannot be listed is a finding, and all other lanes are checked."""
+    found: list[Thing] = []
+    for lane in LANES:
+        try:
+            found.extend(lane.things(ground))
+        except OSError as error:
+            name = lane.__name__.rpartition(".")[2]
+            found.append(Thing(name, str(error.filename), partial(_tell_trouble, name, ground.layout.root, error)))
+    return found
+
+
+def _tell_trouble(name: str, root: Path, error: OSError, _full: bool) -> Iterator[Finding]:
+    yield of_trouble(name, root, error)
 
 
 def _again(layout: Layout, doubtful: dict[str, list[Finding]], full: bool) -> Iterator[Finding]:
@@ -79,7 +97,7 @@ def _again(layout: Layout, doubtful: dict[str, list[Finding]], full: bool) -> It
         time.sleep(pause)
         _wait_for_rebuild(layout)
         with Ground(layout) as ground:
-            things = [thing for lane in LANES for thing in lane.things(ground) if thing.place in doubtful]
+            things = [thing for thing in _things(ground) if thing.place in doubtful]
             told = {thing.place: list(look(thing, layout, full)) for thing in things}
         for seen in told.values():
             if all(finding.is_harmless for finding in seen):

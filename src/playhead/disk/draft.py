@@ -10,6 +10,7 @@ from typing import Any
 
 from playhead.disk.hook import StrPath, before, write_all
 from playhead.disk.naming import discard, rename, temporary_beside
+from playhead.disk.opening import open_apart
 from playhead.disk.syncing import sync, sync_folder
 
 _MOST_HELD = 1 << 20  # bytes that wait for more, so that small writes are few calls of the kernel
@@ -29,7 +30,7 @@ class Draft(io.RawIOBase):
         self._fd = -1
         self._pid = os.getpid()
         before("create", self._path)
-        self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        self._fd = open_apart(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         self._position = self._held_at = 0
         self._held = bytearray()  # bytes that follow one another, from `_held_at` on, and are not written yet
 

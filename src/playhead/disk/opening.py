@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import io
 import os
 import stat
@@ -14,6 +15,7 @@ from playhead.errors import Damaged
 
 _SMALL = 1 << 16  # bytes; room for more is asked of the system anew each time
 _NO_FILE = "a folder, pipe, socket or device"
+_STANDARD_ERROR = 2
 _LOOK: int = getattr(os, "O_PATH", os.O_RDONLY)  # which on Linux needs no right to read
 
 
@@ -173,9 +175,23 @@ def open_to_write(path: StrPath, flags: int) -> int:
         raise
 
 
+def open_apart(path: StrPath, flags: int, mode: int = 0o666) -> int:
+    """Open a file, but never as standard input, output or error.
+
+    In a program that was started without these, the next file gets their number, and whatever is printed goes into it.
+    """
+    fd = os.open(path, flags | os.O_CLOEXEC, mode)
+    if fd > _STANDARD_ERROR:
+        return fd
+    try:
+        return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _STANDARD_ERROR + 1)
+    finally:
+        os.close(fd)
+
+
 def _open_file(path: StrPath, flags: int) -> int:
     try:
-        fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
+        fd = open_apart(path, flags | os.O_NONBLOCK)
     except OSError as error:
         if error.errno in (errno.ENXIO, errno.ENODEV, errno.EISDIR):  # a pipe nobody reads, a socket, a folder
             raise _no_file(path) from None

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from playhead.disk import hook
 from playhead.disk.hook import StrPath, before, with_path, write_all
 from playhead.disk.naming import cannot_link, discard, make_folders, rename, temporary_beside
-from playhead.disk.opening import open_to_read
+from playhead.disk.opening import open_apart, open_to_read
 from playhead.disk.syncing import sync, sync_folder
 
 _CLONE = 0x40049409  # FICLONE of Linux
@@ -63,7 +63,7 @@ def create(path: StrPath, data: bytes, *, durable: bool = True) -> None:
 
 def _write_new(path: StrPath, data: bytes, *, durable: bool) -> None:
     before("create", path)
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    fd = open_apart(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         write_all(fd, path, [data])
         if durable:
@@ -122,7 +122,7 @@ def write_blocks(path: StrPath, blocks: Iterable[bytes | memoryview], *, mode: i
         durable: Wait for the medium; else the caller does, for many files at once.
     """
     before("create", path)
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    fd = open_apart(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         if hook.installed is None:
             for block in blocks:
@@ -154,7 +154,7 @@ def reserve(path: StrPath, size: int, *, mode: int = 0o600) -> int:
         OSError: There is no room, or the name is taken; nothing was made.
     """
     before("create", path)
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    fd = open_apart(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
     try:
         if before("write", path, size) is not None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(path))
@@ -170,7 +170,7 @@ def clone(source: StrPath, target: StrPath, *, mode: int = 0o666) -> bool:
     """Make a new file that shares the blocks of another until one of them is written; tell whether that is possible."""
     before("create", target)
     with open(open_to_read(source), "rb") as reader:
-        fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        fd = open_apart(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
             fcntl.ioctl(fd, _CLONE, reader.fileno())
         except OSError:

@@ -191,6 +191,15 @@ class Layout:
         """
         return (folder for folder in self._run_folders() if self.holds(folder.meta) is not strayed)
 
+    def headless_runs(self) -> Iterator[RunFolder]:
+        """Walk over folders where runs have theirs, and which have no `meta.json`, or one that leads to no file."""
+        for path in sorted(self.root.glob(f"*/*/{RUNS}/*")):
+            folder = RunFolder(path)
+            top = path.relative_to(self.root).parts[0]
+            is_ours = top not in LANES and not top.startswith(".") and not path.name.startswith(".")
+            if is_ours and os.path.isdir(path) and not os.path.exists(folder.meta) and self.holds(path):
+                yield folder
+
     def run_ids(self) -> set[str]:
         """Give the ids of all runs that have a folder, also of those that links lead out of the store to."""
         return {folder.path.name for folder in self._run_folders()}

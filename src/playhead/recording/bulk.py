@@ -64,7 +64,8 @@ class Bulk:
         Raises:
             Exists: This run has recorded one of this name since it began or was resumed.
         """
-        from playhead import traces
+        # What is needed at the end is loaded now: code that Python compiles then hides a Ctrl-C from the exit status.
+        from playhead import run_seals, traces  # noqa: F401
 
         with self._lock:
             if name in self._traces:

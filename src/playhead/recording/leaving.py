@@ -1,6 +1,6 @@
-"""Why the program ends: SIGTERM, and the code that `sys.exit` was given, while runs are recorded.
+"""Why the program ends: SIGTERM, and the code that `sys.exit` or `exit` was given, while runs are recorded.
 
-By the time exit handlers run, Python has forgotten the exit code. So `sys.exit` and SIGTERM leave a note.
+By the time exit handlers run, Python has forgotten the exit code. So these calls and SIGTERM leave a note.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ import os
 import signal
 import sys
 import threading
+from _sitebuiltins import Quitter
 from collections.abc import Callable
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from playhead.recording.ending import Terminated
 
@@ -20,6 +21,7 @@ Progress = tuple[int, ...]
 _recording: set[Watch] = set()
 _came_late = False  # SIGTERM came while a run was being completed
 _exit = sys.exit
+_quit = Quitter.__call__  # of `exit` and `quit`
 
 
 class Watch:
@@ -43,6 +45,7 @@ class Watch:
         _recording.add(self)
         if sys.exit is not _noting_exit:
             _exit, sys.exit = sys.exit, _noting_exit
+            Quitter.__call__ = _noting_quit  # type: ignore[method-assign, assignment]
         if _in_main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, _on_sigterm)
 
@@ -57,6 +60,7 @@ class Watch:
             return
         if sys.exit is _noting_exit:
             sys.exit = _exit
+            Quitter.__call__ = _quit  # type: ignore[method-assign]
         if _in_main_thread() and signal.getsignal(signal.SIGTERM) is _on_sigterm:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
@@ -75,10 +79,19 @@ def _in_main_thread() -> bool:
 
 
 def _noting_exit(status: object = None, /) -> NoReturn:
+    _note_exit(status)
+    _exit(status)  # type: ignore[arg-type]
+
+
+def _noting_quit(quitter: Quitter, code: Any = None) -> NoReturn:
+    _note_exit(code)
+    _quit(quitter, code)
+
+
+def _note_exit(status: object) -> None:
     if _in_main_thread():
         for watch in tuple(_recording):
             watch.note(SystemExit(status))
-    _exit(status)  # type: ignore[arg-type]
 
 
 def _on_sigterm(signum: int, _frame: FrameType | None) -> None:
