@@ -17,7 +17,7 @@ SOURCE = Path(playhead.__file__).parent
 # From the ground up; a module may import its own layer's equals and anything before it.
 LAYERS: list[set[str]] = [
     {"errors", "wording"},
-    {"at_exit", "clock", "process", "ref", "order", "memory", "native", "owner", "paths"},
+    {"at_exit", "clock", "forks", "process", "ref", "order", "memory", "native", "owner", "paths"},
     {"strictjson", "zstd", "layout", "disk", "filesystem", "markup", "progress", "typed"},
     {"journal", "catalog"},
     {"facts", "claims", "settled", "quarantine", "arrow", "writer", "infos", "backlog"},
@@ -155,6 +155,12 @@ def test_each_thing_is_done_in_one_place(rule: str) -> None:
         if re.search(pattern, line.split("#")[0]) and '"""' not in line
     ]
     assert not found, f"{rule}: {found}"
+
+
+def test_a_fork_waits_for_whoever_connects_to_a_database() -> None:
+    connecting = [path for path in MODULES if "sqlite3.connect(" in path.read_text()]
+    assert connecting
+    assert [path for path in connecting if "forks.Working()" not in path.read_text()] == []
 
 
 def test_every_public_name_loads() -> None:

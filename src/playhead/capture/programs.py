@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from playhead import clock
+from playhead import clock, forks
 
 _CHUNK = 65536
 _REASON_LIMIT = 4096
@@ -46,14 +46,15 @@ def output_of(
         subprocess.CalledProcessError: It ended with a status other than 0.
     """
     # A session of its own has no terminal: the program cannot ask for a password, and a Ctrl-C does not reach it.
-    process = subprocess.Popen(
-        arguments,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=variables,
-        start_new_session=True,
-    )
+    with forks.Working():  # a child would keep the pipe open on whose end `Popen` waits
+        process = subprocess.Popen(
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=variables,
+            start_new_session=True,
+        )
     try:
         written, reason = _drain(process, seconds, limit)
         cut = len(written) > limit

@@ -6,6 +6,7 @@ every fact, a value is checked against what the files say: against another catal
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Iterator
 from itertools import islice, zip_longest
@@ -117,12 +118,13 @@ class Catalogue:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._connection = database.connect()
+        self._held = contextlib.ExitStack()
+        self._connection = self._held.enter_context(database.connected())
         self._connection.text_factory = lambda data: data.decode(errors="surrogateescape")
 
     def close(self) -> None:
         """Give the file back."""
-        self._connection.close()
+        self._held.close()
 
     def _rows(self, sql: str, *parameters: Any) -> Iterator[tuple[Any, ...]]:
         try:

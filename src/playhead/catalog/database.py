@@ -19,7 +19,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
-from playhead import clock, disk
+from playhead import clock, disk, forks
 from playhead.catalog import made, migrations, odd, schema
 from playhead.catalog.files import LOG, check_files, files_of, remedy
 from playhead.catalog.meaning import meaning, no_text
@@ -40,6 +40,7 @@ MORE = 50  # connections beside those of the pool: a request of the server may h
 _MISFITS = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
 
 _open: weakref.WeakSet[Database] = weakref.WeakSet()
+_left_behind: list[object] = []
 
 
 class Database:
@@ -110,10 +111,14 @@ class Database:
     def connect(self) -> sqlite3.Connection:
         """Open a bare connection, without pool: it trusts nothing that the file says of itself, and Ctrl-C ends it.
 
+        Whoever opens one works with it, and closes it, within `forks.Working`.
+
         Raises:
             Damaged: The file, or one that SQLite keeps beside it, is a link, pipe or device.
+            Forked: This process was forked in the middle of a query of its parent.
             NotAStore: The file is another than at first.
         """
+        forks.check()
         check_files(self.path)
         query = {"a": "mode=rwc", "r": "mode=ro", "immutable": "mode=ro&immutable=1"}[self.mode]
         connection = sqlite3.connect(
@@ -132,6 +137,12 @@ class Database:
             connection.close()
             raise
         return connection
+
+    @contextlib.contextmanager
+    def connected(self) -> Iterator[sqlite3.Connection]:
+        """Give a bare connection for the block, as `connect` opens it."""
+        with forks.Working(), contextlib.closing(self.connect()) as connection:
+            yield connection
 
     def is_other(self) -> bool:
         """Tell whether the file is another than the one that was opened first."""
@@ -205,7 +216,7 @@ class Database:
 
     def _set_in_file(self, setting: str, *, patience: int = BUSY_SECONDS) -> None:
         """Set what SQLite keeps in the file itself; outside of a transaction."""
-        with self._meaning(), self._engine.connect() as connection:
+        with forks.Working(), self._meaning(), self._engine.connect() as connection:
             driver = connection.connection.dbapi_connection
             assert driver is not None
             cursor = driver.cursor()
@@ -287,7 +298,7 @@ class Database:
         if self._batch is not None:
             yield self._batch
             return
-        with self._meaning(), self._connection() as connection:
+        with forks.Working(), self._meaning(), self._connection() as connection:
             connection.begin()  # also for those who ask the driver itself; undone where the connection is given back
             yield connection
 
@@ -302,7 +313,7 @@ class Database:
             return
         if self.mode != "a":
             raise ReadOnly.of_store(self.path.parent)
-        with self._my_turn(), self._meaning(), self._connection() as connection:
+        with forks.Working(), self._my_turn(), self._meaning(), self._connection() as connection:
             with connection.execution_options(write=True).begin():
                 yield connection
 
@@ -374,7 +385,7 @@ class Database:
     def _explain_rows(self, error: Exception) -> Damaged | None:
         """Say in which column a value is that no version puts there; None if there is none, and the mistake is ours."""
         found: list[str] = []
-        with contextlib.suppress(sqlite3.Error, PlayheadError, OSError), contextlib.closing(self.connect()) as bare:
+        with contextlib.suppress(sqlite3.Error, PlayheadError, OSError), self.connected() as bare:
             found = list(itertools.islice(itertools.chain(odd.values(bare.execute), odd.orphans(bare.execute)), 3))
         cause = error.orig if isinstance(error, DBAPIError) else error
         if not found and not (isinstance(error, OddRow) or _is_of_rows(cause)):
@@ -410,7 +421,7 @@ class Database:
         """Move the write-ahead log into the database, as far as readers allow."""
         if self.mode != "a" or self.network or self.is_other():
             return
-        with self._meaning(), self._engine.connect() as connection:
+        with forks.Working(), self._meaning(), self._engine.connect() as connection:
             driver = connection.connection.dbapi_connection
             assert driver is not None
             cursor = driver.cursor()
@@ -438,13 +449,21 @@ class Database:
 
     def close(self) -> None:
         """Give all connections back."""
-        self._engine.dispose()
+        with forks.Working():
+            self._engine.dispose()
         _open.discard(self)
 
     def forget(self) -> None:
-        """Drop the connections without touching them: after a fork they belong to the parent."""
+        """Begin anew in a forked child: the connections belong to the parent.
+
+        None is in a transaction. They are closed, for as long as one is open, SQLite takes its locks for those of the
+        child, which has none: others then remove the log under its feet, or write what it reads. If work was cut off,
+        even closing might wait for ever, and they stay as they are.
+        """
         self._turn = threading.Lock()
-        self._engine.dispose(close=False)
+        if forks.was_cut():
+            _left_behind.append(self._engine.pool)
+        self._engine.dispose(close=not forks.was_cut())
 
 
 def _is_of_rows(error: BaseException | None) -> bool:
@@ -489,6 +508,7 @@ def _guards() -> tuple[str, ...]:
 
 def _go_on() -> int:
     """Let a query go on; coming back to Python at all is what lets Ctrl-C through."""
+    forks.pause()
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from playhead import forks
 from playhead.catalog.tables import TableIndex
 from playhead.catalog.tables.columns import quoted
 from playhead.catalog.tables.runs import selected
@@ -33,16 +35,14 @@ class Fitting:
 
     def mask(self, runs: Sequence[Mapping[str, Any]]) -> NDArray[np.bool_]:
         """Give a truth value for each run."""
-        connection = sqlite3.connect(":memory:", isolation_level=None)
-        try:
+        forks.check()
+        with forks.Working(), contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
             connection.execute(f"CREATE TABLE runs ({self._declared})")
             insert = f"INSERT INTO runs VALUES ({', '.join('?' * len(self._names))})"
             rows = ([number, *(run.get(name) for name in self._names[1:])] for number, run in enumerate(runs))
             connection.executemany(insert, rows)
             page = {"before": 1 << 62, "limit": -1, "offset": 0}
             found = [number for (number,) in connection.execute(self._sql, {**self._values, **page})]
-        finally:
-            connection.close()
         mask = np.zeros(len(runs), np.bool_)
         mask[found] = True
         return mask

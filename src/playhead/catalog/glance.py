@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from playhead import clock
+from playhead import clock, forks
 from playhead.catalog.files import check_files
 from playhead.catalog.typed_rows import OddRow, rows_of
 from playhead.errors import Damaged
@@ -65,6 +65,11 @@ def _rows(database: Path, query: str, values: dict[str, Any]) -> list[Any]:
         check_files(database)
     except Damaged:
         return []
+    with forks.Working():
+        return _found(database, query, values)
+
+
+def _found(database: Path, query: str, values: dict[str, Any]) -> list[Any]:
     # On a medium that cannot be written, SQLite opens only what it is told never changes.
     until = clock.elapsed_ns() + _SECONDS * clock.SECOND
     for access in ("mode=ro", "mode=ro&immutable=1"):

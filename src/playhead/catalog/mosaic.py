@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from playhead import forks
 from playhead.errors import Damaged, NotFound, ReadOnly, StoreLocked
 
 ARRAYS = ("observation", "render_payload")  # the columns that hold arrays
@@ -179,17 +180,20 @@ def _connected(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
     query = f"mode={mode}"
     if mode == "ro" and not os.access(path.parent, os.W_OK) and not _has_bytes(f"{path}-wal"):
         query += "&immutable=1"  # SQLite's shared memory cannot be made there
+    forks.check()
     try:
-        connection = sqlite3.connect(
-            f"file:{quote(os.fsencode(path))}?{query}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
-        )
-        connection.text_factory = _text
-        with contextlib.closing(connection):
+        with forks.Working(), contextlib.closing(_opened(path, query)) as connection:
+            connection.text_factory = _text
             for setting in _SETTINGS:
                 connection.execute(f"PRAGMA {setting}")
             yield connection
     except sqlite3.Error as error:
         raise _meaning(path, error) from error
+
+
+def _opened(path: Path, query: str) -> sqlite3.Connection:
+    uri = f"file:{quote(os.fsencode(path))}?{query}"
+    return sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
 
 
 def _text(data: bytes) -> str | bytes:

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from playhead import clock
+from playhead import clock, forks
 from playhead.catalog import refs_in_sql
 from playhead.catalog.database import Database
 from playhead.catalog.meaning import no_text
@@ -51,6 +51,13 @@ def query(
         raise BadQuery(f"a query is the text of a SELECT, not {type(sql).__name__}")
     if timeout is not None and not isinstance(timeout, (int, float)):
         raise WrongType(f"timeout is a number of seconds, not {timeout!r}")
+    with forks.Working():
+        return _answer(database, sql, parameters, timeout)
+
+
+def _answer(
+    database: Database, sql: str, parameters: Parameters, timeout: float | None
+) -> tuple[list[str], list[tuple[Any, ...]]]:
     connection = database.connect()
     refused: list[int] = []
     deadline = None if timeout is None else clock.elapsed_ns() + timeout * clock.SECOND
@@ -62,7 +69,7 @@ def query(
             connection.execute(f"SELECT 1 FROM {name}('[]')")
         connection.set_authorizer(_authorizer(refused))
         # Coming back to Python now and then is also what lets Ctrl-C through.
-        connection.set_progress_handler(lambda: _is_past(deadline), _INSTRUCTIONS_BETWEEN_LOOKS)
+        connection.set_progress_handler(lambda: _is_to_end(deadline), _INSTRUCTIONS_BETWEEN_LOOKS)
         return _run(connection, refs_in_sql.narrowed(connection, sql), parameters)
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", None)
@@ -76,6 +83,11 @@ def query(
         raise BadQuery(f"a whole number that is given is larger than SQLite's, of 64 bits, in: {sql}") from error
     finally:
         connection.close()
+
+
+def _is_to_end(deadline: float | None) -> bool:
+    forks.pause()
+    return _is_past(deadline)
 
 
 def _is_past(deadline: float | None) -> bool:

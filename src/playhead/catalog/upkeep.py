@@ -102,7 +102,7 @@ def _run(database: Database, statement: str) -> None:
 @contextlib.contextmanager
 def _connected(database: Database) -> Iterator[sqlite3.Connection]:
     try:
-        with contextlib.closing(database.connect()) as connection:
+        with database.connected() as connection:
             yield connection
     except sqlite3.Error as error:
         meaning = database.explain(error)

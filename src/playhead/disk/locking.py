@@ -29,6 +29,9 @@ def locked(
 ) -> Iterator[bool]:
     """Hold a lock on a file, given back by the kernel when the process ends.
 
+    A child that another thread forks meanwhile has the file open, too, and a lock goes with the last who closes it. So
+    it is given back by name.
+
     Args:
         path: A file or folder that exists.
         wait: Wait for the lock; else yield False at once where somebody holds it.
@@ -40,6 +43,7 @@ def locked(
         fd = open_to_write(path, os.O_RDONLY | os.O_CREAT)
     else:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    process = os.getpid()
     try:
         try:
             mine = flock(fd, wait=wait, shared=shared, patience=patience)
@@ -53,7 +57,16 @@ def locked(
             mine = flock(fd, wait=wait, shared=shared, patience=patience)
         yield mine
     finally:
-        os.close(fd)
+        try:
+            if os.getpid() == process:
+                _unlock(fd)
+        finally:
+            os.close(fd)
+
+
+def _unlock(fd: int) -> None:
+    with contextlib.suppress(OSError):  # closing it is then all that can be done
+        fcntl.flock(fd, fcntl.LOCK_UN)
 
 
 def is_held(path: StrPath) -> bool | None:

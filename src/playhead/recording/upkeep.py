@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from playhead import backlog, clock, disk, facts, strictjson
+from playhead import backlog, clock, disk, facts, forks, strictjson
 from playhead.catalog.runs import RunRow
 from playhead.claims import HEARTBEAT_SECONDS, Claim
 from playhead.errors import NotFound
@@ -96,7 +96,8 @@ class Upkeep:
         """
         if self._environment_due:
             self._environment_due = False
-            from playhead.capture import environment
+            with forks.Working():  # a child would wait for ever for a module that is half loaded when it is forked
+                from playhead.capture import environment
 
             found = environment.capture(self._working_folder)
             facts.write(self._folder.environment, strictjson.plain(found), named=False)

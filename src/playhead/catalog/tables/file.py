@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from playhead import disk
+from playhead import disk, forks
 from playhead.catalog.files import files_of
 from playhead.catalog.made import LISTED
 from playhead.catalog.meaning import meaning
@@ -50,15 +50,17 @@ class TableFile:
         if mode == "ro" and not os.access(self.path.parent, os.W_OK):
             # SQLite's shared memory cannot be made there; and what is only in the log must not be passed over.
             query += "" if self.has_log else "&immutable=1"
+        forks.check()
         try:
-            connection = sqlite3.connect(
-                f"file:{quote(os.fsencode(self.path))}?{query}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
-            )
-            with contextlib.closing(connection):
+            with forks.Working(), contextlib.closing(self._opened(query)) as connection:
                 self._guard(connection)
                 yield connection
         except (sqlite3.Error, OverflowError, UnicodeError) as error:
             raise self.meaning(error) from error
+
+    def _opened(self, query: str) -> sqlite3.Connection:
+        uri = f"file:{quote(os.fsencode(self.path))}?{query}"
+        return sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
 
     def _guard(self, connection: sqlite3.Connection) -> None:
         """Trust nothing that the file says of itself: it may come from a stranger.
