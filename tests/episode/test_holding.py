@@ -8,7 +8,8 @@ import pytest
 
 from playhead import disk, tape
 from playhead.episode import DiskEpisode, DiskEpisodeWriter, Unfinished
-from playhead.errors import Damaged, StoreLocked
+from playhead.errors import Damaged, NotFound, StoreLocked
+from playhead.layout import EpisodeFolder
 
 
 class Rival:
@@ -75,3 +76,22 @@ def test_no_tape_is_held_behind_a_link(tmp_path: Path) -> None:
         with pytest.raises(Damaged, match="a link to"):
             call()
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_nothing_is_recovered_of_an_episode_that_a_power_cut_left_without_meta_and_tape(tmp_path: Path) -> None:
+    with DiskEpisodeWriter(tmp_path / "e") as episode:
+        episode.append("x", 1.0, 1)
+    folder = EpisodeFolder(str(tmp_path / "e"))
+    Path(folder.unfinished).write_bytes(b"")
+    meta = Path(folder.meta).read_bytes()
+    Path(folder.meta).write_bytes(b"\0" * len(meta))
+    Path(folder.vector("x")).write_bytes(b"")
+    unfinished = Unfinished(tmp_path / "e")
+    for salvage in (False, True):
+        with pytest.raises(NotFound, match="discard"):
+            unfinished.recover(salvage=salvage)
+    Path(folder.meta).write_bytes(b"x" + meta)  # damaged, but wholly written: somebody may mend it
+    with pytest.raises(Damaged, match=r"meta\.json"):
+        unfinished.recover()
+    unfinished.discard()
+    assert not (tmp_path / "e").exists()

@@ -14,14 +14,13 @@ from collections.abc import Callable, Iterable
 
 from playhead import disk, facts, filesystem, process, tape
 from playhead.episode import lanes
-from playhead.episode.sealing import identity
+from playhead.episode.sealing import has_torn_meta, identity
 from playhead.episode.seals import Seals, is_unsynced
 from playhead.errors import Damaged, PlayheadError
 from playhead.layout import DatasetFolder, EpisodeFolder
 from playhead.settled import Settled, is_due
 
 _MARK = b"unfinished"
-_BEGIN, _END = b"{\n", b"}"  # of every meta.json of Playhead
 
 
 class Fate(enum.Enum):
@@ -116,7 +115,7 @@ def fate_of(folder: EpisodeFolder) -> Fate:
     if tape.is_recorded(folder.tape):
         return Fate.KEPT
     meta = _meta(folder)
-    if meta is None and not _is_torn(folder):
+    if meta is None and not has_torn_meta(folder):
         return Fate.KEPT  # damaged, but not by a power cut
     if meta and (not is_unsynced(meta) or Seals.among(meta).are_as_noted(folder)):
         return Fate.KEPT
@@ -134,16 +133,6 @@ def _meta(folder: EpisodeFolder) -> dict[str, object] | None:
         return facts.known(folder.meta, facts.EPISODE)
     except Damaged:
         return None
-
-
-def _is_torn(folder: EpisodeFolder) -> bool:
-    """Return whether a `meta.json` that cannot be read was never wholly written: it is empty, has zeros, or stops."""
-    try:
-        data = disk.read_file(folder.meta)
-    except (Damaged, OSError):
-        return False
-    is_cut_short = data[: len(_BEGIN)] == _BEGIN[: len(data)] and not data.rstrip().endswith(_END)
-    return not data or b"\0" in data or is_cut_short
 
 
 def _is_of_others(folder: EpisodeFolder) -> bool:

@@ -21,6 +21,7 @@ from playhead.errors import Damaged, Misplaced, PlayheadError
 from playhead.layout import EpisodeFolder
 from playhead.tape import Declaration, Sealed, Sealer
 
+_BEGIN, _END = b"{\n", b"}"  # of every meta.json of Playhead
 _ABOVE = 4  # folders above an episode that it may have been the first in: block, dataset, all datasets, store
 
 
@@ -88,6 +89,16 @@ def identity(folder: EpisodeFolder) -> dict[str, Any]:
         if not found:
             raise
     return found or tape.identity(folder.tape)
+
+
+def has_torn_meta(folder: EpisodeFolder) -> bool:
+    """Return whether a `meta.json` that cannot be read was never wholly written: it is empty, has zeros, or stops."""
+    try:
+        data = disk.read_file(folder.meta)
+    except (Damaged, OSError):
+        return False
+    is_cut_short = data[: len(_BEGIN)] == _BEGIN[: len(data)] and not data.rstrip().endswith(_END)
+    return not data or b"\0" in data or is_cut_short
 
 
 def check_tape(folder: EpisodeFolder, meta: Mapping[str, Any]) -> None:

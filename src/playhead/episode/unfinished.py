@@ -70,15 +70,21 @@ class Unfinished:
 
         Raises:
             StoreLocked: It is still being recorded.
-            NotFound: Nothing was recorded, as other programs leave it.
+            NotFound: Nothing was recorded, or a power cut left nothing of it.
             Damaged: What was recorded cannot be read; it is left as it is.
         """
         with self._held("close its writer first"):  # until it is sealed: nobody else recovers it too
             self._check_there()
-            if not self.meta and not tape.records(self._folder.tape) and not self._folder.files():
-                raise NotFound(f"nothing was recorded of the episode {self.path} before it was cut short; discard() it")
+            if not self.meta and not tape.records(self._folder.tape) and self._has_nothing():
+                raise NotFound(
+                    f"nothing of the episode {self.path} was on the medium when it was cut short; discard() it"
+                )
             sealing.recover(self._folder, salvage=salvage)
         return DiskEpisode(self.path)
+
+    def _has_nothing(self) -> bool:
+        """Return whether there are no files, or nobody knows any more of which episode: a power cut took that."""
+        return not self._folder.files() or sealing.has_torn_meta(self._folder)
 
     def discard(self) -> None:
         """Remove what was recorded, for good. Its number in a dataset is not used again.
