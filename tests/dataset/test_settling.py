@@ -14,7 +14,7 @@ import playhead
 from playhead import disk, process
 from playhead.care import verify
 from playhead.dataset import LocalDataset, LocalDatasetWriter
-from playhead.errors import Damaged
+from playhead.errors import Damaged, NotFound
 from playhead.settled import Settled
 from tests.dump import assert_catalogue_agrees_with_folders
 
@@ -166,7 +166,7 @@ def test_readers_of_a_folder_do_not_take_what_is_left_for_episodes(tmp_path: Pat
         dataset = LocalDataset(tmp_path / "d")
         assert [episode["x"][0][0] for episode in dataset] == [0, 2]
         (unfinished,) = dataset.unfinished
-        with pytest.raises(Damaged):
+        with pytest.raises(NotFound, match=r"discard\(\)"):
             unfinished.recover()
         LocalDatasetWriter(tmp_path / "d", sync=False)  # marks it, so that readers need not look again
     unfinished.discard()
