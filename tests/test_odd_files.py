@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import playhead
-from playhead import clock, facts, opening
+from playhead import clock, facts, opening, typed
 from playhead.care import verify
 from playhead.care.repairing import Repair
 from playhead.cli import program, words
@@ -247,3 +247,16 @@ def test_text_with_half_a_character_is_spelled_out(path: Path, half: bytes) -> N
         assert store.runs["r1"].tags == ["a\\udcff"]
         store.runs["r1"].tag("b")
     assert facts.load(file)["tags"] == ["a\\udcff", "b"]
+
+
+@pytest.mark.parametrize(
+    ("value", "due"),
+    [
+        (3, 3.0),
+        (0.5, 0.5),
+        (1 << 70, float(1 << 70)),
+        *((odd, None) for odd in (10**400, True, None, "1", np.inf, np.nan)),
+    ],
+)
+def test_a_number_that_no_float_holds_is_none(value: object, due: float | None) -> None:
+    assert typed.finite(value) == due

@@ -77,13 +77,21 @@ def _settle_dataset(home: Home, name: str, folder: DatasetFolder) -> None:
         warnings.warn(f"{said}{left}", RuntimeWarning, stacklevel=2)
 
 
-def _warned(settling: Callable[..., _T], home: Home, *arguments: Any) -> _T | None:
-    """Settle one run; if its files cannot be read, say so and leave it, so that all the others can be used."""
+def _warned(settling: Callable[..., _T], home: Home, *arguments: Any, of: RunFolder | None = None) -> _T | None:
+    """Settle one run; if its files cannot be read, say so and leave it, so that all the others can be used.
+
+    Args:
+        settling: What is done.
+        home: The store.
+        arguments: What else it takes.
+        of: The run; nothing is said if it was purged in the meantime.
+    """
     try:
         with foreseen(home.layout.root, but=home.database.path):
             return settling(home, *arguments)
     except (Damaged, StoreTooNew) as trouble:
-        warnings.warn(f"a run could not be recovered: {trouble}", RuntimeWarning, stacklevel=2)
+        if of is None or of.path.exists():
+            warnings.warn(f"a run could not be recovered: {trouble}", RuntimeWarning, stacklevel=2)
         return None
 
 
@@ -128,8 +136,8 @@ def _index_rest(home: Home, key: int, run_id: str, folder: RunFolder, parts: Ite
     """Index what the files of a run hold and the catalogue does not."""
     for part in parts:
         index_part(home, key, run_id, folder, part, mend=mend)
-    _warned(index_replays, home, key, run_id)
-    _warned(index_uses, home, key, folder)
+    _warned(index_replays, home, key, run_id, of=folder)
+    _warned(index_uses, home, key, folder, of=folder)
 
 
 def recover_claim(home: Home, path: Path) -> str | None:
@@ -147,6 +155,18 @@ def recover_claim(home: Home, path: Path) -> str | None:
             return claim.run_id
     except FileNotFoundError:
         return None
+    except Damaged:
+        if _was_purged(home, claim):
+            return None
+        raise
+
+
+def _was_purged(home: Home, claim: Claim) -> bool:
+    """Return whether the run of a claim is gone: somebody purged it while it was settled."""
+    try:
+        return not home.layout.run_at(claim.run_dir).path.exists()
+    except Damaged:
+        return False
 
 
 def _release(home: Home, claim: Claim) -> None:

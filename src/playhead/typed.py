@@ -6,6 +6,7 @@ file; the reader of that kind applies it with `fit`, keeps what fits, and report
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -102,6 +103,17 @@ def number(value: Any) -> float:
     if type(value) not in (int, float):
         raise Misfit("a number", value)
     return float(max(-_LARGEST_FLOAT, min(value, _LARGEST_FLOAT)))
+
+
+def finite(value: object) -> float | None:
+    """Return a number as a float; None if it is none, or not finite as a float."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None
 
 
 def digest(value: Any) -> str:

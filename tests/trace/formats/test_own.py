@@ -179,6 +179,7 @@ def test_an_edit_can_be_taken_as_it_stands(tmp_path: Path) -> None:
         (("keyframes", 1, "step_idx", True), "a whole number step_idx"),
         (("keyframes", 1, "error", "low"), "a number error"),
         (("keyframes", 1, "error", True), "a number error"),
+        (("keyframes", 1, "error", 10**400), "a number error"),
         (("keyframes", 1, "shapes", None), "a state as shapes"),
         (("keyframes", 1, 5), "an object at"),
         (("keyframes", "none"), "a list keyframes"),

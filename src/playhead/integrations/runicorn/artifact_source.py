@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from playhead import facts, strictjson
+from playhead import facts, strictjson, typed
 from playhead.artifact import TYPES
 from playhead.artifact.references import check_uri
 from playhead.errors import BadName, BadRef, Damaged
@@ -166,7 +165,7 @@ def _manifest(folder: VersionFolder, expected: object, pool: Pool) -> Manifest:
     files = tuple(sorted((_entry(folder, entry, pool) for entry in found.files), key=lambda entry: entry.path))
     _refuse_clashes([entry.path for entry in files], found.folders)
     references = tuple(map(_reference, found.references))
-    return replace(found, files=files, references=references, created_at=_moment(found.created_at) or 0.0)
+    return replace(found, files=files, references=references, created_at=typed.finite(found.created_at) or 0.0)
 
 
 def _entry(folder: VersionFolder, entry: FileEntry, pool: Pool) -> FileEntry:
@@ -176,7 +175,7 @@ def _entry(folder: VersionFolder, entry: FileEntry, pool: Pool) -> FileEntry:
     path = entry.path.replace("\\", "/")  # as Windows has them
     if path == entry.path or not _is_plain_file(folder.files / check_member(path)):
         path = entry.path
-    return replace(entry, path=path, modified_at=_moment(entry.modified_at))
+    return replace(entry, path=path, modified_at=typed.finite(entry.modified_at))
 
 
 def _reference(found: Reference) -> Reference:
@@ -202,14 +201,14 @@ def _metadata(
     candidate: VersionCandidate, entry: VersionEntry, name: str, said: Metadata, manifest: Manifest
 ) -> Metadata:
     """Give what a version is, in the forms that every version has here; who wrote it may have been anybody."""
-    created = _moment(said.created_at) or _moment(entry.created_at)
+    created = typed.finite(said.created_at) or typed.finite(entry.created_at)
     created = os.stat(candidate.path).st_mtime if created is None else created
     return Metadata(
         name=name,
         type=candidate.type,
         version=candidate.number,
         created_at=created,
-        updated_at=_moment(said.updated_at) or created,
+        updated_at=typed.finite(said.updated_at) or created,
         created_by_run=_run_id(said.created_by_run),
         created_by_user=None if said.created_by_user is None else strictjson.plain(str(said.created_by_user)),
         size_bytes=manifest.size,
@@ -240,11 +239,6 @@ def _is_sound(check: Any, *arguments: str) -> bool:
 
 def _run_id(given: object) -> str | None:
     return given if isinstance(given, str) and _is_sound(check_run_id, given) else None
-
-
-def _moment(value: object) -> float | None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    return float(value) if is_number else None  # type: ignore[arg-type]
 
 
 def _deleted(folder: VersionFolder, entry: VersionEntry) -> dict[str, Any] | None:

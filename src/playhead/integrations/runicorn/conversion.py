@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playhead import clock, disk, facts, strictjson
+from playhead import clock, disk, facts, strictjson, typed
 from playhead.claims import PROCESS_NOT_FOUND
 from playhead.integrations import incoming
 from playhead.integrations.runicorn import lines
@@ -142,9 +141,9 @@ def _meta(source: SourceRun, digest: str) -> dict[str, Any]:
 
 
 def _created_at(source: SourceRun) -> float:
-    created = _moment(source.meta.get("created_at"))
+    created = typed.finite(source.meta.get("created_at"))
     if created is None:
-        created = _moment(source.documents.get(STATUS, {}).get("started_at"))
+        created = typed.finite(source.documents.get(STATUS, {}).get("started_at"))
     return os.stat(source.folder.path).st_mtime if created is None else created
 
 
@@ -167,22 +166,16 @@ def _status(source: SourceRun, last_ns: int) -> dict[str, Any]:
     given = source.documents.get(STATUS, {})
     if source.status != "running":
         return given | {"status": source.status}
-    ended = max(last_ns / clock.SECOND, _moment(given.get("started_at")) or _created_at(source))
+    ended = max(last_ns / clock.SECOND, typed.finite(given.get("started_at")) or _created_at(source))
     return given | {"status": "failed", "ended_at": ended, "exit_reason": PROCESS_NOT_FOUND}
 
 
 def _deleted(source: SourceRun) -> dict[str, Any]:
     given = source.documents.get(DELETED, {})
-    if _moment(given.get("deleted_at")) is not None:
+    if typed.finite(given.get("deleted_at")) is not None:
         return given
     marker = source.folder.deleted if DELETED in source.files else source.folder.path
     return given | {"deleted_at": os.stat(marker).st_mtime}
-
-
-def _moment(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        return None
-    return float(value)
 
 
 def _is_process_number(value: object) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from playhead import strictjson
+from playhead import strictjson, typed
 from playhead.lanes.scalars import events
 
 _WIDEST = 2**63
@@ -73,7 +73,8 @@ def _replace(data: dict[str, Any], better: dict[str, Any]) -> bool:
 
 
 def _metrics_as_they_should_be(data: dict[str, Any]) -> dict[str, Any]:
-    better: dict[str, Any] = {name: float(value) for name, value in data.items() if _is_wide(value)}
+    found = {name: typed.finite(value) for name, value in data.items() if _is_wide(value)}
+    better: dict[str, Any] = {name: value for name, value in found.items() if value is not None}
     step = data.pop("step", None) if events.STEP not in data else data[events.STEP]
     if step is not None:
         better[events.STEP] = _step(step)

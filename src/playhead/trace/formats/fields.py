@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -84,7 +85,8 @@ class Fields:
         if isinstance(value, str) and value in strictjson.SPECIAL:
             return strictjson.SPECIAL[value]
         if isinstance(value, int) and not isinstance(value, bool):
-            return float(value)
+            with contextlib.suppress(OverflowError):
+                return float(value)
         raise self.damaged(f"a number {name}", value)
 
     def steps(self, name: str, total: int) -> list[int]:
