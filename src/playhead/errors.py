@@ -161,7 +161,7 @@ class Closed(PlayheadError, RuntimeError):
 
 
 class Forked(Closed):
-    """A forked child tried to record into the run of its parent."""
+    """A forked child tried to record into the run of its parent, or was forked in the middle of a long query of it."""
 
 
 class Damaged(PlayheadError, ValueError):

@@ -456,9 +456,9 @@ class Database:
     def forget(self) -> None:
         """Begin anew in a forked child: the connections belong to the parent.
 
-        None is in a transaction. They are closed, for as long as one is open, SQLite takes its locks for those of the
-        child, which has none: others then remove the log under its feet, or write what it reads. If work was cut off,
-        even closing might wait for ever, and they stay as they are.
+        None is in a transaction, and they are closed. As long as one is open, SQLite takes its locks for those of the
+        child, which has none: others could then remove the log that the child writes to. If the fork cut work off, even
+        closing might wait for ever, and they stay as they are.
         """
         self._turn = threading.Lock()
         if forks.was_cut():
