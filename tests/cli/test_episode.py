@@ -374,7 +374,7 @@ def test_recover_after_the_process_was_killed(tmp_path: Path) -> None:
 
 def test_what_cannot_be_recovered_ends_with_1(tmp_path: Path) -> None:
     path = leave_unfinished(tmp_path, numbers)
-    (path / "meta.json").write_text("{")
+    (path / "meta.json").write_text("[1]")
     failed = invoke("episode", "recover", tmp_path, "--all", expect=1)
     assert "meta.json is damaged" in failed.stderr
     assert (path / ".unfinished").exists()

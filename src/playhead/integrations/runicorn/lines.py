@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 import orjson
 
-from playhead import strictjson, typed
+from playhead import strictjson
 from playhead.lanes.scalars import events
 
 _WIDEST = 2**63
@@ -73,8 +74,7 @@ def _replace(data: dict[str, Any], better: dict[str, Any]) -> bool:
 
 
 def _metrics_as_they_should_be(data: dict[str, Any]) -> dict[str, Any]:
-    found = {name: typed.finite(value) for name, value in data.items() if _is_wide(value)}
-    better: dict[str, Any] = {name: value for name, value in found.items() if value is not None}
+    better: dict[str, Any] = {name: _float(value) for name, value in data.items() if _is_wide(value)}
     step = data.pop("step", None) if events.STEP not in data else data[events.STEP]
     if step is not None:
         better[events.STEP] = _step(step)
@@ -103,6 +103,14 @@ def _step(value: Any) -> int:
     if abs(step) >= _WIDEST:
         raise OverflowError
     return step
+
+
+def _float(value: int) -> float:
+    """Return an integer as a float; one past every float is infinite, as where JSON is read into floats."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value > 0 or -1)
 
 
 def _is_wide(value: object) -> bool:
