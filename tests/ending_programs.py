@@ -34,6 +34,7 @@ from playhead.integrations.gymnasium import Recorder, VectorRecorder
 from playhead.integrations.pettingzoo import ParallelRecorder
 
 STEPS = 12
+WRITTEN_SECONDS = 2.0  # until what was recorded is written down, also where the machine is busy
 TOGETHER = 4
 
 kept: list[Any] = []  # as a script keeps what it works with in its globals
@@ -218,13 +219,13 @@ def interrupted(_made: Any) -> None:
 
 def terminated(made: Any) -> None:
     if made and not isinstance(made[0], playhead.recording.RunWriter):  # only runs watch for the signal
-        time.sleep(0.7)
+        time.sleep(WRITTEN_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(30)
 
 
 def dies(_made: Any) -> None:
-    time.sleep(0.7)  # until what was recorded is written down
+    time.sleep(WRITTEN_SECONDS)
     os._exit(5)
 
 
