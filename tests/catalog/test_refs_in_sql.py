@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,7 +61,7 @@ def looked_at(store: playhead.Store, sql: str, parameters: Parameters) -> tuple[
         ("SELECT * FROM steps WHERE frame_ref == ?", ("h5://run_b/frames/401",), 1),
         ("select row from steps where FRAME_REF=:ref;", {"ref": "h5://run_a/frames/0"}, 1),
         ("SELECT row FROM steps WHERE obs_ref = @ref", {"ref": "h5://run_a/observations/43"}, 1),
-        ("SELECT s.row FROM steps AS s WHERE reward > ? AND s.frame_ref = ? LIMIT 9", (0, "h5://run_a/frames/1")[:2], 1),
+        ("SELECT s.row FROM steps AS s WHERE reward > ? AND s.frame_ref = ? LIMIT 9", (0, "h5://run_a/frames/1"), 1),
         ("SELECT row FROM steps s WHERE s.obs_ref IN (?, 'h5://run_b/observations/1199')", ("h5://run_a/observations/3",), 2),
         ("SELECT row FROM steps WHERE frame_ref = 'h5://run_a/frames/5' OR obs_ref = 'h5://run_a/observations/7'", (), 2),
         ("SELECT row FROM steps WHERE frame_ref = ?2 AND reward >= ?1", (1.5, "h5://run_a/frames/44"), 1),
@@ -111,12 +110,11 @@ def test_any_other_query_gives_what_it_gave(store: playhead.Store, sql: str) -> 
 def test_parameters_are_those_that_sqlite_numbers(store: playhead.Store) -> None:
     sql = "SELECT ?, ?3, ?, row FROM steps WHERE obs_ref = ? AND row > ?"
     found, expected, saved = looked_at(store, sql, ("a", "b", "c", "d", "h5://run_a/observations/9", 3))
-    assert found == expected == [("a", "c", "d", 9), ("a", "c", "d", 9)][:1]
+    assert found == expected == [("a", "c", "d", 9)]
     assert saved >= 10
 
 
-def test_a_store_of_a_million_steps_is_not_walked(store: playhead.Store, tmp_path: Path) -> None:
-    """The plan says so: nothing is scanned but the values that are asked for."""
+def test_the_plan_of_a_query_by_ref_scans_nothing(store: playhead.Store) -> None:
     connection = sqlite3.connect(store.path / "playhead.db")
     asked = refs_in_sql.narrowed(connection, "SELECT row FROM steps WHERE frame_ref = 'h5://run_b/frames/401'")
     plan = [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {asked}")]
